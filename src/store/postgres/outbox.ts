@@ -137,14 +137,6 @@ export async function leads(context: Context, lease: LeaseHeld): Promise<boolean
   return row!.leads;
 }
 
-/** Of `outbox o`: where it was sent before, the first time and by replays. Nothing is looked up for what was not. */
-const knownPlaces = `ARRAY(
-  SELECT o.partition || '/' || o.log_offset WHERE o.log_offset IS NOT NULL UNION ALL
-  SELECT r.partition || '/' || r.log_offset FROM replayed r
-  WHERE o.log_offset IS NOT NULL AND r.outbox_id = o.id AND r.topic = o.topic AND r.sent_at IS NOT NULL)`;
-
-const placeOf = ({ partition, offset }: Acknowledgement) => `${partition}/${offset}`;
-
 /**
  * What is told again, since the answer to its commit was lost, is known: where a replay made the row unsent since, it waits
  * for another place.
@@ -157,15 +149,19 @@ export async function markSent(
   const { database } = context;
   const told = new Map(acknowledgements.map((acknowledged) => [acknowledged.row, acknowledged]));
   const found = await database.all(
-    `SELECT id, topic, event_id, position, log_offset, ${knownPlaces} AS known FROM outbox o
+    `SELECT id, topic, event_id, position, log_offset FROM outbox
      WHERE id = ANY($1::bigint[]) AND state = 0 AND ($2::text IS NULL OR ${leading(2)}) ORDER BY id FOR NO KEY UPDATE`,
     [...told.keys()],
     ...leaderOf(lease, context),
   );
-  const unsent = found.filter(({ id, known }) => !known.includes(placeOf(told.get(id)!)));
+  if (found.length === 0) return;
+  const repeats = found
+    .filter(({ log_offset }) => log_offset !== null)
+    .map(({ id, topic }) => ({ topic, ...told.get(id)! }));
+  const known = await knownOf(context, repeats);
+  const unsent = found.filter(({ id }) => !known.has(id));
   const positions = new Map<number, number | null>(unsent.map(({ id, position }) => [id, position]));
   const marked = new Map([...told].filter(([row]) => positions.has(row)));
-  if (found.length === 0) return;
   let position = await lastPosition(context, unsent.filter((row) => row.position === null).length);
   const given = [...marked.values()].map(({ row }) => positions.get(row) ?? ++position);
   // What Kafka had before keeps its place in the journal: another place is that of a replay.
@@ -196,6 +192,31 @@ export async function markSent(
       context,
       places.map((place) => ({ ...place, nextOffset: String(BigInt(place.offset) + 1n), last: place })),
     );
+}
+
+/**
+ * Of rows that were sent before, those at a place where they are known, from the first time or by a replay. The journal of
+ * replays is asked only where a topic's end is known beyond the place, as it is not of what has just been sent.
+ */
+async function knownOf(
+  { database }: Context,
+  repeats: (Acknowledgement & { topic: string })[],
+): Promise<Set<number>> {
+  if (repeats.length === 0) return new Set();
+  const rows = await database.all(
+    `SELECT n.id FROM unnest($1::bigint[], $2::text[], $3::int[], $4::text[]) AS n (id, topic, partition, log_offset)
+     JOIN topic_ends e ON e.topic = n.topic AND e.partition = n.partition
+       AND e.next_offset::bigint > n.log_offset::bigint
+     JOIN outbox o ON o.id = n.id
+     WHERE (o.partition = n.partition AND o.log_offset = n.log_offset)
+       OR (SELECT count(*) FROM replayed r WHERE r.outbox_id = n.id AND r.topic = n.topic
+         AND r.partition = n.partition AND r.log_offset = n.log_offset) > 0`,
+    repeats.map(({ row }) => row),
+    repeats.map(({ topic }) => topic),
+    repeats.map(({ partition }) => partition),
+    repeats.map(({ offset }) => offset),
+  );
+  return new Set(rows.map(({ id }) => id));
 }
 
 interface Place {

@@ -154,11 +154,16 @@ interface Place {
   offset: string;
 }
 
-/** Where it was sent before, the first time or by a replay. */
+/**
+ * Where it was sent before, the first time or by a replay. The journal of replays is asked only where the topic's end is
+ * known beyond the place, as it is not of what has just been sent.
+ */
 function isKnown({ database }: Context, row: number, { topic, partition, offset }: Place): boolean {
   const found = database.get(
-    `SELECT 1 FROM outbox WHERE id = ?1 AND partition = ?3 AND log_offset = ?4 UNION ALL
-     SELECT 1 FROM replayed WHERE outbox_id = ?1 AND topic = ?2 AND partition = ?3 AND log_offset = ?4 LIMIT 1`,
+    `SELECT 1 FROM topic_ends
+     WHERE topic = ?2 AND partition = ?3 AND CAST(next_offset AS INTEGER) > CAST(?4 AS INTEGER) AND (
+       EXISTS (SELECT 1 FROM outbox WHERE id = ?1 AND partition = ?3 AND log_offset = ?4) OR EXISTS (
+         SELECT 1 FROM replayed WHERE outbox_id = ?1 AND topic = ?2 AND partition = ?3 AND log_offset = ?4))`,
     row,
     topic,
     partition,
