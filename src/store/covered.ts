@@ -11,7 +11,8 @@ export interface DeliveryToTell {
   elements: string;
 }
 
-export const readColumns = 'task_id, fence, generation, outcome, reason, event_id, swept, connection_id, at';
+export const readColumns =
+  'task_id, fence, generation, outcome, reason, event_id, swept, connection_id, switched_from, at';
 
 /**
  * What a read makes of the line of the notifications that it covers: 0 where its settling read may tell it anew, 1 where the
@@ -36,6 +37,8 @@ export interface ReadToTell {
   /** Retention has taken that event; a number where the store has no booleans. */
   swept: boolean | number;
   connection_id: string | null;
+  /** The connection that the resource was kept with until this read. */
+  switched_from: string | null;
   at: number;
 }
 

@@ -32,7 +32,7 @@ import {
 import { leftOutStep, stepsMax } from './left-out';
 import { asideOf, discardedAs, isParked, notificationSteps, whichOf, wordsOf } from './notification-steps';
 import { fenceOf } from './read-fence';
-import { makeSwitchSteps } from './switch-steps';
+import { switchSteps } from './switch-step';
 
 /** Of one resource's further addresses so many are looked at, the newest. */
 export const addressesMax = 50;
@@ -164,7 +164,6 @@ function decidedSteps(
   nowMs: number,
 ): ExplainStep[] {
   const ofCause = Map.groupBy(events, ({ cause }) => cause);
-  const switchSteps = makeSwitchSteps();
   const readAt = new Map<number, number>();
   const steps = reads.flatMap((read) => {
     const sinceMs = readAt.get(read.task_id) ?? 0;
@@ -176,7 +175,7 @@ function decidedSteps(
       own.some(({ headers }) => isReconciled(headers)) &&
       !readAgain.some((line) => line.at > sinceMs && line.at <= read.at);
     return [
-      ...switchSteps(read.task_id, read.connection_id, at(read.at)),
+      ...switchSteps(read, at(read.at)),
       ...(isListed ? [syncStep(runAt(runs, read.at), read.at)] : []),
       ...ownSteps(read),
       ...decidedBy(read, own, nowMs),

@@ -110,6 +110,37 @@ export function storeSyncSuite(name: string, open: () => Promise<StoreUnderTest>
       expect(one!.id).toBe(two!.id);
     });
 
+    test('the first read of what was listed through another connection is in its journey as a switch, a page is not', async () => {
+      const switches = async () => {
+        const { steps } = (await hand.store.explain(address('1')))!;
+        return steps
+          .filter(({ step }) => step === 'connection-switched')
+          .map(({ from, to, at }) => [from, to, at]);
+      };
+      const at = () => new Date(under.nowMs()).toISOString();
+      const read = async (connectionId: string) => {
+        await hand.put([hintOf('1')]);
+        const task = await hand.takeAt(address('1'));
+        const told = { connectionId, traceparent: null, reconciled: false, settleMs: 0 };
+        await hand.store.finish({ ...heldBy(task), draft: draftOf('1', 'a'), ...told });
+      };
+      await page(await begin(), { drafts: [draftOf('1', 'a')] });
+      under.advance(1000);
+      await read('c2');
+      const first = at();
+      under.advance(1000);
+      await page(await begin(), { drafts: [draftOf('1', 'b')] });
+      under.advance(1000);
+      await read('c2');
+      expect(await switches()).toEqual([['c1', 'c2', first]]);
+      under.advance(1000);
+      await read('c1');
+      expect(await switches()).toEqual([
+        ['c1', 'c2', first],
+        ['c2', 'c1', at()],
+      ]);
+    });
+
     test('what a listing holds is published once, as reconciled and traced to its run', async () => {
       expect(await runOver({ 1: 'a', 2: 'b' })).toMatchObject({ changed: 2, published: 2, absent: 0 });
       const rows = await hand.records();

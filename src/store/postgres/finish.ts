@@ -8,6 +8,7 @@ import type { FinishedRead, FinishResult } from '../../model/task';
 import { eventsOf, mayStandElsewhere } from '../decided-events';
 import { mayLag } from '../may-lag';
 import { leftToNewerMs } from '../store-rules';
+import { switchedFrom } from '../switch-step';
 import { joinTask } from './join';
 import { endTake, isSuperseded, refuse, rest, settles, stayDue } from './return-task';
 import type { Slate } from './slate';
@@ -86,7 +87,13 @@ async function settle(
   if (draft.address !== task.address) slate.keepAlias(draft.address, resource.id);
   const { taskId, fence, generation } = read;
   const outcome = change === null ? 'unchanged' : 'published';
-  const said = { outcome, reason, eventIds, connectionId };
+  const said = {
+    outcome,
+    reason,
+    eventIds,
+    connectionId,
+    switchedFrom: switchedFrom(resource, connectionId),
+  };
   slate.note({ taskId, fence, generation, ...said, settles: settles(task, read, settleMs) });
   const older = reason === 'older-than-published';
   await accept(slate, read, resource, older);

@@ -210,6 +210,14 @@ const leftByLane = {
     "tasks (lane, due_at, id, normalizer_version) WHERE due_at IS NOT NULL AND code = 'older-normalizer'",
 };
 
+/**
+ * The connection that the resource was kept with until this read, where that is another. NULL as well in rows of versions
+ * before this, whose journeys tell of no switch.
+ */
+const switchedFrom = `
+ALTER TABLE reads ADD COLUMN switched_from TEXT;
+`;
+
 export const migrations: Migration[] = [
   { name: '0001-path', kind: 'expand', sql: firstSchema },
   { name: '0002-sync', kind: 'expand', sql: syncs },
@@ -232,4 +240,5 @@ export const migrations: Migration[] = [
   { name: '0019-unclaimed', kind: 'expand', sql: unclaimed },
   { name: '0020-left-to-newer', kind: 'expand', indexes: leftToNewer },
   { name: '0021-left-by-lane', kind: 'expand', indexes: leftByLane },
+  { name: '0022-switched-from', kind: 'expand', sql: switchedFrom },
 ];

@@ -13,6 +13,7 @@ export interface ReadOutcome {
   /** Of the events it decided; the last is told. */
   eventIds: string[];
   connectionId: string | null;
+  switchedFrom: string | null;
   /** A settling read comes after it. */
   settles: boolean;
 }
@@ -20,13 +21,13 @@ export interface ReadOutcome {
 export async function insertReads(context: Context, reads: ReadOutcome[]): Promise<void> {
   if (reads.length === 0) return;
   await context.database.run(
-    `INSERT INTO reads (task_id, fence, generation, outcome, reason, event_id, connection_id, at, finality)
+    `INSERT INTO reads (task_id, fence, generation, outcome, reason, event_id, connection_id, at, finality, switched_from)
      SELECT task_id, fence, generation, outcome, reason, event_id, connection_id, $8, coalesce((
        SELECT ${finality.late} FROM (SELECT b.generation, b.finality FROM reads b WHERE b.task_id = r.task_id
          ORDER BY b.fence DESC LIMIT 1) before
-       WHERE before.generation = r.generation AND before.finality <> ${finality.open}), r.finality)
-     FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::text[], $9::int[])
-       AS r (task_id, fence, generation, outcome, reason, event_id, connection_id, finality)`,
+       WHERE before.generation = r.generation AND before.finality <> ${finality.open}), r.finality), switched_from
+     FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::text[], $9::int[], $10::text[])
+       AS r (task_id, fence, generation, outcome, reason, event_id, connection_id, finality, switched_from)`,
     reads.map(({ taskId }) => taskId),
     reads.map(({ fence }) => fence),
     reads.map(({ generation }) => generation),
@@ -36,5 +37,6 @@ export async function insertReads(context: Context, reads: ReadOutcome[]): Promi
     reads.map(({ connectionId }) => connectionId),
     context.nowMs(),
     reads.map(({ settles }) => (settles ? finality.open : finality.final)),
+    reads.map(({ switchedFrom }) => switchedFrom),
   );
 }

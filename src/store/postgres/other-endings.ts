@@ -126,7 +126,7 @@ export async function finishGone(slate: Slate, ending: FinishedGone): Promise<Fi
     absent_since: null,
   });
   const { taskId, fence, generation } = ending;
-  const said = { outcome: 'gone', reason: null, eventIds, connectionId: null };
+  const said = { outcome: 'gone', reason: null, eventIds, connectionId: null, switchedFrom: null };
   slate.note({ taskId, fence, generation, ...said, settles: false });
   const again = rest(slate, task, ending, 0, task.lane);
   slate.context.lanes.widen(task.lane);

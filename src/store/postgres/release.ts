@@ -161,7 +161,7 @@ export async function discardQuarantine(context: Context, id: string): Promise<'
   );
   if (given === undefined) return 'discarded';
   const { id: taskId, fence, generation } = given;
-  const said = { outcome: 'discarded', reason: null, eventIds: [], connectionId: null };
+  const said = { outcome: 'discarded', reason: null, eventIds: [], connectionId: null, switchedFrom: null };
   await insertReads(context, [{ taskId, fence, generation, ...said, settles: false }]);
   return 'discarded';
 }

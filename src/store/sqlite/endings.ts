@@ -119,7 +119,7 @@ export function finishGone(context: Context, ending: FinishedGone): FinishResult
     ending.taskId,
   );
   const eventId = eventIds[0] ?? null;
-  const said = { outcome: 'gone', reason: null, eventId, connectionId: null };
+  const said = { outcome: 'gone', reason: null, eventId, connectionId: null, switchedFrom: null };
   noteRead(context, ending, { ...said, settles: false });
   const again = rest(context, task, ending, 0, String(task.lane));
   context.lanes.widen(String(task.lane));

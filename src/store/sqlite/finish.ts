@@ -9,6 +9,7 @@ import type { FinishedRead, FinishResult } from '../../model/task';
 import { eventsOf, mayStandElsewhere } from '../decided-events';
 import { mayLag } from '../may-lag';
 import { leftToNewerMs } from '../store-rules';
+import { switchedFrom } from '../switch-step';
 import type { Context } from './context';
 import type { Row } from './database';
 import { joinTask } from './join';
@@ -65,7 +66,8 @@ export function finish(context: Context, read: FinishedRead): FinishResult {
   const { reason } = decision;
   const older = reason === 'older-than-published';
   const settleMs = mayLag(decision.change, previous, draft, task.crowded === 1) ? read.settleMs : 0;
-  const said = { outcome, reason, eventId: last, connectionId };
+  const from = switchedFrom(resource, connectionId);
+  const said = { outcome, reason, eventId: last, connectionId, switchedFrom: from };
   noteRead(context, read, { ...said, settles: settles(task, read, settleMs) });
   const again = acceptAndRest(context, read, { task, resource, older, settleMs });
   context.lanes.widen(String(task.lane));

@@ -396,4 +396,12 @@ CREATE TABLE unclaimed (
 ) STRICT, WITHOUT ROWID;
 `,
   },
+  {
+    name: '0022-switched-from',
+    sql: `
+-- The connection that the resource was kept with until this read, where that is another. NULL as well in rows of versions
+-- before this, whose journeys tell of no switch.
+ALTER TABLE reads ADD COLUMN switched_from TEXT;
+`,
+  },
 ];

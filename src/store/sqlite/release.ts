@@ -122,7 +122,13 @@ export function discardQuarantine(context: Context, id: string): 'discarded' | '
     );
     if (task !== undefined) {
       const { fence, generation } = task as { fence: number; generation: number };
-      const said = { outcome: 'discarded', reason: null, eventId: null, connectionId: null };
+      const said = {
+        outcome: 'discarded',
+        reason: null,
+        eventId: null,
+        connectionId: null,
+        switchedFrom: null,
+      };
       noteRead(context, { taskId: Number(taskId), fence, generation }, { ...said, settles: false });
     }
   }

@@ -148,6 +148,7 @@ export function noteRead(
     reason: string | null;
     eventId: string | null;
     connectionId: string | null;
+    switchedFrom: string | null;
     settles: boolean;
   },
 ): void {
@@ -158,8 +159,8 @@ export function noteRead(
   );
   const wasFinal = before?.generation === generation && before.finality !== finality.open;
   database.run(
-    `INSERT INTO reads (task_id, fence, generation, outcome, reason, event_id, connection_id, at, finality)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    `INSERT INTO reads (task_id, fence, generation, outcome, reason, event_id, connection_id, at, finality, switched_from)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     taskId,
     fence,
     generation,
@@ -169,5 +170,6 @@ export function noteRead(
     said.connectionId,
     context.nowMs(),
     wasFinal ? finality.late : said.settles ? finality.open : finality.final,
+    said.switchedFrom,
   );
 }
