@@ -36,8 +36,8 @@ module.exports = {
   // Packages that come as ES modules only; what runs in jest is CommonJS, like what runs in production.
   transformIgnorePatterns: [`/node_modules/(?!(${esModules.join('|')})/)`],
   cacheDirectory: '<rootDir>/.cache/jest',
-  // One more than the two cores that CI has: suites with real neighbours wait for them half of their time.
-  maxWorkers: 3,
+  // Two more than the two cores that CI has: suites with real neighbours wait for them two thirds of their time.
+  maxWorkers: 4,
   testSequencer: '<rootDir>/.ci/sequencer.cjs',
   reporters: ['default', '<rootDir>/.ci/reporter.cjs'],
   collectCoverageFrom: ['src/**/*.ts'],

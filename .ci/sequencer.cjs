@@ -3,15 +3,16 @@
 // that fill all processors by themselves go one after another, each beside suites that mostly wait for a neighbour.
 const { default: Sequencer } = require('@jest/test-sequencer');
 
-/** The next suite starts when a worker is free: between two of the three stands what two workers need for the first. */
+/** The next suite starts when a worker is free: between two of the three stands what three workers need for the first. */
 const slowFirst = [
   'faults/proof-postgres',
   ...['e2e/kafka', 'integration/publish/broker-failures', 'faults/kill-kafka', 'integration/observe/secrets'],
   ...['contract/postgres-store', 'faults/kill', 'faults/provider', 'integration/alert/convergence'],
+  ...['faults/access-and-absence', 'faults/shutdown'],
   'faults/kafka',
-  ...['integration/alert/deploy-files', 'faults/access-and-absence', 'faults/shutdown', 'faults/receiving'],
-  ...['integration/neighbours/kafka', 'e2e/refusals', 'e2e/sync', 'e2e/postgres-roles', 'faults/database'],
-  ...['e2e/subscriptions', 'e2e/connect-oauth2', 'contract/served-store'],
+  ...['integration/alert/deploy-files', 'faults/receiving', 'integration/neighbours/kafka', 'e2e/refusals'],
+  ...['e2e/sync', 'e2e/postgres-roles', 'faults/database', 'e2e/subscriptions', 'e2e/connect-oauth2'],
+  ...['e2e/provider-data', 'contract/served-store'],
   'faults/proof-sqlite',
 ];
 
