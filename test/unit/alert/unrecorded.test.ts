@@ -203,10 +203,12 @@ test('an end is told when its state is known to be over, and not before', async 
   await world.pass(60, only);
   const atOnce = ['TramlineRateLimited resolved', `${storeAlert} resolved`];
   expect(world.pager.told.sort()).toEqual(atOnce);
-  await world.pass(600 - 60, only);
-  expect(world.pager.told).toHaveLength(2);
   await world.pass(15, only);
-  expect(world.pager.told.slice(2)).toEqual(['TramlineProviderUnavailable resolved']);
+  expect(world.pager.told.slice(2)).toEqual(['TramlineDecryptionFailed resolved']);
+  await world.pass(600 - 75, only);
+  expect(world.pager.told).toHaveLength(3);
+  await world.pass(15, only);
+  expect(world.pager.told.slice(3)).toEqual(['TramlineProviderUnavailable resolved']);
   await world.pass(900, only);
   expect(world.pager.told).toHaveLength(nameAlone.length);
 });

@@ -93,6 +93,7 @@ test('connections that no key opens are listed and can be revoked, and a check s
     id: 'c1',
     state: 'revoked',
     atProvider: false,
+    subscriptions: [],
   });
   await expect(own.connections.ask(wanted)).resolves.toMatchObject({ address: expect.any(String) });
 });
