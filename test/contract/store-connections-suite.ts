@@ -156,6 +156,29 @@ export function storeConnectionsSuite(name: string, openStore: () => Promise<Sto
       },
     );
 
+    test.each(['refused', 'revoked', 'lost'])(
+      'what no other saw when it was %s is kept with the next that is shown it, for good',
+      async (verb) => {
+        for (const id of ['c1', 'c2']) await hand.store.saveConnection(connection(id));
+        await learn('c1', '4711');
+        const keptWith = async () => (await hand.store.access('4711'))!.connectionId;
+        if (verb === 'refused') await hand.store.refuseConnection('c1', null, 'sealed-1');
+        else if (verb === 'revoked') await hand.store.revokeConnection('c1');
+        else {
+          await learn('c2', '4711');
+          await hand.store.refuseConnection('c2', null, 'sealed-1');
+          await hand.store.keepSights('c1', []);
+          await hand.store.saveConnection(connection('c2'));
+        }
+        expect(await keptWith()).toBe('c1');
+        await learn('c2', '4711');
+        expect(await keptWith()).toBe('c2');
+        await hand.store.saveConnection(connection('c1'));
+        await learn('c1', '4711');
+        expect(await keptWith()).toBe('c2');
+      },
+    );
+
     test('every change of a connection changes the mark, and nothing else does', async () => {
       const marks: string[] = [];
       const mark = async (change: Promise<unknown>) => {

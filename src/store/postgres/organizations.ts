@@ -40,9 +40,10 @@ export async function learn(
     if (!connections.has(id)) connections.set(id, connectionId);
   }
   await context.database.run(
-    `UPDATE organizations o SET name = coalesce(n.name, o.name), connection_id = coalesce(o.connection_id, n.connection_id)
+    `UPDATE organizations o SET name = coalesce(n.name, o.name),
+       connection_id = CASE WHEN ${isTakenOver} THEN n.connection_id ELSE o.connection_id END
      FROM unnest($1::text[], $2::text[], $3::text[]) AS n (id, name, connection_id)
-     WHERE o.id = n.id AND (n.name IS DISTINCT FROM o.name OR o.connection_id IS NULL)`,
+     WHERE o.id = n.id AND (n.name IS DISTINCT FROM o.name OR ${isTakenOver})`,
     ids,
     ids.map((id) => storable(names.get(id) ?? null)),
     ids.map((id) => connections.get(id)!),
@@ -163,6 +164,12 @@ function organizationView(row: Row, revokedIds: ReadonlySet<string>): Organizati
     seen: wasRead || row.connection_id !== null,
   };
 }
+
+/** Is `o` kept with the connection that `n` names from now on? While it is kept with a valid one that sees it, with none else. */
+const isTakenOver = `(o.connection_id IS NULL
+  OR EXISTS (SELECT 1 FROM connections c WHERE c.id = n.connection_id AND c.status = 'valid')
+    AND NOT EXISTS (SELECT 1 FROM sights s JOIN connections c ON c.id = s.connection_id AND c.status = 'valid'
+      WHERE s.connection_id = o.connection_id AND s.organization_id = o.id))`;
 
 /** Was the last word on `o` an operator's? */
 export const isForgotten = `o.access = 'not-connected' AND EXISTS (SELECT 1 FROM organization_history h

@@ -268,6 +268,11 @@ export function keepSights(
   return { observed };
 }
 
+/** Is it kept with connection ?2 from now on? While it is kept with a valid one that sees it, with none else. */
+const isTakenOver = `connection_id IS NULL OR EXISTS (SELECT 1 FROM connections WHERE id = ?2 AND status = 'valid')
+  AND NOT EXISTS (SELECT 1 FROM sights s JOIN connections c ON c.id = s.connection_id AND c.status = 'valid'
+    WHERE s.connection_id = organizations.connection_id AND s.organization_id = organizations.id)`;
+
 /**
  * What a listing showed to a connection: names are kept, unknown organizations start active. The provider lists those too
  * that are not connected: the name of one that was forgotten is not learned again before it is back.
@@ -285,7 +290,7 @@ export function learn(
       organization.wasShown = true;
     }
     context.database.run(
-      'UPDATE organizations SET name = coalesce(?, name), connection_id = coalesce(connection_id, ?) WHERE id = ?',
+      `UPDATE organizations SET name = coalesce(?1, name), connection_id = iif(${isTakenOver}, ?2, connection_id) WHERE id = ?3`,
       forgotten ? null : name,
       connectionId,
       id,
