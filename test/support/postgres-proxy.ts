@@ -72,7 +72,11 @@ export async function startPostgresProxy(serverPort: number): Promise<PostgresPr
         wanted = { statement, lost };
       }),
     silence() {
-      for (const socket of sockets) silent.add(socket);
+      for (const socket of sockets) {
+        silent.add(socket);
+        // Nor is an end heard or answered.
+        socket.pause();
+      }
     },
     async close() {
       for (const socket of sockets) socket.destroy();

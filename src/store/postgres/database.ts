@@ -4,6 +4,7 @@
  * default is). One that lost against another (deadlock, serialization, two tasks that became one resource) is made once
  * more from its beginning.
  */
+import type { Socket } from 'node:net';
 import { Pool, type PoolClient, type PoolConfig, types } from 'pg';
 import { Problem } from '../../model/problem';
 
@@ -116,6 +117,9 @@ export function openDatabase(settings: DatabaseSettings, nowMs: (() => number) |
   };
 }
 
+/** What its types do not tell of a client. */
+type Wired = PoolClient & { connection: { stream: Socket } };
+
 /**
  * One that failed may not be the only one: where the server's address moved, each that was made before is silent, and would
  * cost its borrower the time limit of a statement. All that are not lent out are replaced with it.
@@ -131,6 +135,8 @@ function makeLender(pool: Pool) {
         const client = await pool.connect();
         if (madeAfter.get(client) === losses) return client;
         client.release(true);
+        // What is silent answers no goodbye: its socket would keep a process that has ended alive for minutes.
+        (client as Wired).connection.stream.destroy();
       }
     },
     /** `failed`: it is of no more use. */

@@ -4,6 +4,7 @@
  */
 import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
+import { Socket } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
 import { Client } from 'pg';
 import { processDoors } from '../../../src/commands/doors';
@@ -478,17 +479,25 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'several stores on one 
     const behind = new URL(url);
     behind.port = String(proxy.port);
     const database = openDatabase({ url: behind.href, connections: 4 });
+    const connected = jest.spyOn(Socket.prototype, 'connect');
     const ask = () => database.transact((statements) => statements.get('SELECT pg_backend_pid() AS of'));
     const askFour = async () =>
       new Set((await Promise.all(range(4).map(ask))).map((row) => row!.of as number));
     try {
       const before = await askFour();
       expect(before.size).toBe(4);
+      const ours = connected.mock.contexts.filter(
+        (_, nth) => Number(connected.mock.calls[nth]![0]) === proxy.port,
+      );
+      expect(ours).toHaveLength(4);
       proxy.silence();
       await expect(ask()).rejects.toMatchObject({ code: 'store.unavailable', message: 'Query read timeout' });
       const after = await askFour();
       expect([...after].filter((one) => before.has(one))).toEqual([]);
+      // One that waited for a goodbye would keep an ended process alive for minutes.
+      expect((ours as Socket[]).map(({ destroyed }) => destroyed)).toEqual([true, true, true, true]);
     } finally {
+      connected.mockRestore();
       await proxy.close();
       await database.close();
     }
