@@ -122,6 +122,14 @@ describe.each(['service', 'store'] as const)('through the %s', (via) => {
     }
   });
 
+  test('a probe where the settings do not say who consented is answered as it was without that', async () => {
+    const list = () => Promise.reject(new Problem('settings.invalid', 'ENCRYPTION_KEYS holds no key'));
+    Object.assign(shell.sample.connections, { list });
+    expect((await shell.run('organizations', 'probe', 'x')).code).toBe(3);
+    shell.probed = 'no-connection';
+    expect((await shell.run('organizations', 'probe', '4711')).code).toBe(via === 'service' ? 1 : 0);
+  });
+
   test('a probe that no connection can make is answered where the organization waits for a consent', async () => {
     shell.probed = 'no-connection';
     Object.assign(shell.sample.store, {
