@@ -3,7 +3,7 @@
  * token is never among what is answered.
  */
 import type { SealedConnection } from '../model/connection';
-import type { ConnectionsApi } from '../model/consent';
+import type { ConnectionsApi, ConnectionView } from '../model/consent';
 import { Problem } from '../model/problem';
 import type { Connections, WebhookSecrets } from '../model/store';
 import type { Sealer } from '../tools/secret';
@@ -26,26 +26,45 @@ export interface ConnectionsApiDoors {
 
 /** What commands ask of connections. Rejects with coded problems, and as the store does; no view holds a token. */
 export function makeConnectionsApi(doors: ConnectionsApiDoors): ConnectionsApi {
-  const { store, consents, unlisted } = doors;
+  const { store, sealer, consents, unlisted } = doors;
   return {
     async list({ limit, after }) {
-      const all = (await store.listConnections())
-        .map((connection) => viewOf(connection, unlisted(connection.connectionId)))
-        .sort((one, other) => (one.id < other.id ? -1 : 1));
-      return all.filter(({ id }) => after === null || id > after).slice(0, limit);
+      const all = (await store.listConnections()).toSorted((one, other) =>
+        one.connectionId < other.connectionId ? -1 : 1,
+      );
+      return all
+        .filter(({ connectionId: id }) => after === null || id > after)
+        .slice(0, limit)
+        .map((connection) => ({
+          ...viewOf(connection, unlisted(connection.connectionId)),
+          ...unopenedOf(connection, sealer),
+        }));
     },
     async revoke(id) {
       const sealed = await store.findConnection(id);
+      // First: what cannot be told afterwards must not be done.
+      const subscriptions = await subscribedWith(store, id);
       const atProvider = sealed !== null && (await takenBack(doors, sealed));
       if (sealed === null || !(await doors.erase(id))) {
         throw new Problem('command.not-found', 'there is no such connection');
       }
-      return { id, state: 'revoked', atProvider, subscriptions: await subscribedWith(store, id) };
+      return { id, state: 'revoked', atProvider, subscriptions };
     },
     ask: consents.ask,
     consent: consents.view,
     answer: consents.answer,
   };
+}
+
+/** Whoever lost a key has to know which connections that one sealed: whatever becomes of these, nothing is asked with them. */
+function unopenedOf(sealed: SealedConnection, sealer: Sealer): Pick<ConnectionView, 'unlisted'> {
+  try {
+    unsealConnection(sealed, sealer);
+    return {};
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    return { unlisted: `its tokens cannot be opened: ${why}` };
+  }
 }
 
 /** Each once. */

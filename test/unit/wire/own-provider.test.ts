@@ -7,6 +7,7 @@ import { conditionRows } from '../../../src/alert/catalogue';
 import { loadSettings } from '../../../src/config';
 import type { SealedConnection } from '../../../src/model/connection';
 import { isProblem } from '../../../src/model/problem';
+import type { Store } from '../../../src/model/store';
 import { checkProvider } from '../../../src/wire/check-provider';
 import { makeOwnProvider, type OwnProvider } from '../../../src/wire/provider';
 import { openSqlite } from '../../contract/open-sqlite';
@@ -87,7 +88,7 @@ test('connections that no key opens are listed and can be revoked, and a check s
   const wanted = { auth: 'oauth2', user: 'ann', callback: null } as const;
   await expect(own.connections.ask(wanted)).rejects.toThrow(missing);
   await expect(own.connections.list({ limit: 9, after: null })).resolves.toMatchObject([
-    { id: 'c1', user: 'ann' },
+    { id: 'c1', user: 'ann', unlisted: `its tokens cannot be opened: ${missing}` },
   ]);
   await expect(own.connections.revoke('c1')).resolves.toEqual({
     id: 'c1',
@@ -96,6 +97,17 @@ test('connections that no key opens are listed and can be revoked, and a check s
     subscriptions: [],
   });
   await expect(own.connections.ask(wanted)).resolves.toMatchObject({ address: expect.any(String) });
+});
+
+test('of a connection whose subscriptions cannot be told now nothing is erased', async () => {
+  const unread = () => Promise.reject(new Error('away'));
+  const store = new Proxy({} as Store, {
+    get: (_, name) => (name === 'listWebhookSecrets' ? unread : Reflect.get(under.store, name)),
+  });
+  const other = makeOwnProvider(settings, store);
+  await expect(other.connections.revoke('c1')).rejects.toThrow('away');
+  await other.close();
+  await expect(own.connections.list({ limit: 9, after: null })).resolves.toMatchObject([{ id: 'c1' }]);
 });
 
 test('a check reads the connections anew: a token that was opened before and cannot be any more fails it', async () => {
