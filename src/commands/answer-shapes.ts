@@ -73,7 +73,9 @@ const forgotten: Shape<ForgottenView> = z.looseObject({
   state: word<ForgottenView['state']>(),
   discarded: number,
   ended: truth,
-  revoked: z.array(z.looseObject({ connection: text, atProvider: truth })),
+  revoked: z.array(
+    z.looseObject({ connection: text, atProvider: truth, subscriptions: texts.exactOptional() }),
+  ),
   seenBy: texts,
 });
 

@@ -4,7 +4,7 @@
 
 import type { Command } from 'commander';
 import { type Api, pageRowsMax } from '../model/api';
-import type { ConnectionView } from '../model/consent';
+import type { ConnectionView, RevokedView } from '../model/consent';
 import { shellValue } from '../model/shell-word';
 import { withoutAddresses } from '../model/without-addresses';
 import { type Action, allPages, type CommandContext, withApi } from './context';
@@ -73,18 +73,24 @@ async function revoke({ output }: CommandContext, api: Api, id: string): Promise
         ? 'The provider took its tokens back.'
         : 'The provider was not told: its user can end the consent there.',
     );
-    const { subscriptions = [] } = revoked;
-    if (subscriptions.length > 0) output.prose('', unattended(subscriptions));
+    showUnattended(output, revoked);
     output.next('See who waits for a new consent: tramline organizations list');
   }
   return exitCodes.done;
 }
 
-/** A sentence that names the first 20. */
-function unattended(subscriptions: string[]): string {
+/** What was subscribed with a connection that is revoked, where there is any: the first 20 by name. */
+export function showUnattended(
+  output: CommandContext['output'],
+  { subscriptions = [] }: Pick<RevokedView, 'subscriptions'>,
+): void {
+  if (subscriptions.length === 0) return;
   const more = subscriptions.length - namedMax;
   const named = `${subscriptions.slice(0, namedMax).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
-  return `What was subscribed with it is looked after no more, unless another connection lists it: ${named}`;
+  output.prose(
+    '',
+    `What was subscribed with it is looked after no more, unless another connection lists it: ${named}`,
+  );
 }
 
 /** With the name that alerts and the log give it, where that is another. */

@@ -8,6 +8,7 @@ import { oauth1Ending } from '../model/connection';
 import type { AccessChange, ForgottenView, OrganizationView, ProbeAsker } from '../model/organization';
 import { shellValue, shellWord } from '../model/shell-word';
 import { agedTime } from './age';
+import { showUnattended } from './connections';
 import { type Action, allPages, type CommandContext, type Via, withApi } from './context';
 import { exitCodes } from './exit-code';
 import { firstRows } from './listing';
@@ -206,9 +207,10 @@ function showForgotten(
   output.line(
     ended ? 'The provider has no connection of it any more.' : 'The provider did not end its connection.',
   );
-  for (const { connection, atProvider } of revoked) {
+  for (const { connection, atProvider, ...left } of revoked) {
     const there = atProvider ? 'the provider took its tokens back' : 'the provider was not told';
     output.line(`Connection ${connection} saw nobody else and is erased; ${there}.`);
+    showUnattended(output, left);
   }
   if (seenBy.length > 0) output.line(`Still seen by: ${seenBy.join(', ')}.`);
   if (ended) {

@@ -199,8 +199,8 @@ export interface ForgottenView {
   discarded: number;
   /** Whether the provider ended its connection to this application, or lists none. */
   ended: boolean;
-  /** Connections that saw nobody else: erased here, and at the provider where `atProvider`. */
-  revoked: { connection: string; atProvider: boolean }[];
+  /** Connections that saw nobody else: erased here, and at the provider where `atProvider`; with what was subscribed with them. */
+  revoked: { connection: string; atProvider: boolean; subscriptions?: string[] }[];
   /** Connections that still see others: unless it is ended at the provider, it comes back with them. */
   seenBy: string[];
 }

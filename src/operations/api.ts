@@ -193,8 +193,8 @@ async function forget(
   const alone = seeing.filter(({ organizations }) => organizations.length === 1);
   const revoked: ForgottenView['revoked'] = [];
   for (const { connectionId } of alone) {
-    const { atProvider } = await (connections ?? noConnections).revoke(connectionId);
-    revoked.push({ connection: connectionId, atProvider });
+    const { id: connection, state: _, ...left } = await (connections ?? noConnections).revoke(connectionId);
+    revoked.push({ connection, ...left });
   }
   const forgotten = await forget(id);
   if (forgotten === null) return notFound('organization', id);

@@ -165,6 +165,7 @@ describe.each(['service', 'store'] as const)('through the %s', (via) => {
     expect(shell.openWhileAsking).toEqual([0, 0]);
     expect(out).toContain('4712 is forgotten; 3 that waited for it are discarded.');
     expect(out).toContain('Connection c1 saw nobody else and is erased; the provider took its tokens back.');
+    expect(out.replace(/\s+/g, ' ')).toContain('unless another connection lists it: s1, s2');
     expect(out).toContain('Still seen by: c2.');
     expect(out).toContain('Its customer ends the connection at the provider');
     expect((await shell.json('organizations', 'forget', '4711', '--yes')).value).toEqual({

@@ -175,7 +175,7 @@ describe('on this machine, without a token', () => {
       discarded: 3,
       ended: false,
       seenBy: ['c2'],
-      revoked: [{ connection: 'c1', atProvider: true }],
+      revoked: [{ connection: 'c1', atProvider: true, subscriptions: ['s1', 's2'] }],
     });
     expect(sample.forgotten).toEqual(['4712']);
     expect((await ask('delete', '/api/organizations/4799')).status).toBe(404);
