@@ -132,7 +132,16 @@ export const conditionRows: Record<ConditionName, ConditionRow> = {
     name: 'TramlineDecryptionFailed',
     severity: 'critical',
     owner: 'platform',
-    summary: 'Stored tokens or secrets cannot be opened with the configured encryption keys.',
+    summary: 'Stored tokens cannot be opened with the configured encryption keys.',
+    firstStep: 'Put the former key back into ENCRYPTION_KEYS, behind the current one, and restart.',
+    // Each process reads what is sealed when it is started, and again within seconds.
+    relearnedWithinMs: minuteMs,
+  },
+  'delivery-secret-unopened': {
+    name: 'TramlineDeliverySecretUnopened',
+    severity: 'critical',
+    owner: 'platform',
+    summary: 'What deliveries are known by cannot be opened with the configured encryption keys.',
     firstStep: 'Put the former key back into ENCRYPTION_KEYS, behind the current one, and restart.',
     // Each process reads what is sealed when it is started, and again within seconds.
     relearnedWithinMs: minuteMs,

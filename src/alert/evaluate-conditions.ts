@@ -159,8 +159,8 @@ function coversOf(states: Condition[], untilMs: number): Covers {
   return { names: [conditionRows[name].name], subjects, untilMs };
 }
 
-function detailOf({ detail, labels = {} }: Condition, { ownNames }: ConditionOptions): string {
-  return asSentence(plainMessage(detail, detailMax, [...ownNames, ...Object.values(labels)]));
+function detailOf({ detail, ids = [], labels = {} }: Condition, { ownNames }: ConditionOptions): string {
+  return asSentence(plainMessage(detail, detailMax, [...ownNames, ...ids, ...Object.values(labels)]));
 }
 
 function idOf({ labels = {} }: Condition): string {

@@ -30,6 +30,8 @@ const unsent =
   'Decided events wait in the store in their order, however long it takes; none is lost while the store has space.';
 
 const sentences: Partial<Record<ConditionName, string>> = {
+  'delivery-secret-unopened':
+    'What is refused for it the provider announces again; for how long is not known. `tramline sync` finds what it gave up.',
   'kafka-unavailable': unsent,
   'topic-denied': unsent,
   'listings-unread':
@@ -59,6 +61,7 @@ const atProvider = 'not known: the provider does not say for how long it keeps w
 const inStore = 'no end while the store has space: what is decided waits in its order';
 const untilWhen: Record<Exclude<ConditionName, HoldsReads>, string> = {
   'clock-off': 'not known: the provider does not say how often it repeats what was refused',
+  'delivery-secret-unopened': 'not known: the provider does not say how often it repeats what was refused',
   'kafka-unavailable': inStore,
   'listings-unread': 'no end: it is over when a sync has read them to their end',
   'organizations-unlisted': 'no end: what is announced of them is set aside for an operator',

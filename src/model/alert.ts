@@ -13,6 +13,7 @@ export type ConditionName =
   | 'client-refused'
   | 'clock-off'
   | 'decryption-failed'
+  | 'delivery-secret-unopened'
   | 'kafka-unavailable'
   | 'listings-unread'
   | 'organization-unread'
@@ -51,6 +52,8 @@ export interface Condition {
   sinceMs: number;
   /** What is known, for a person: one or two sentences. */
   detail: string;
+  /** Of what the detail names, ids that the provider gave: no secrets, however much they look like one. */
+  ids?: string[];
   /** Further identity, from a bounded set such as topics or origins; none when left out. */
   labels?: IdentityLabels;
   /** When it becomes a loss: the nearer, the more urgent. Left out where no such time is known. */

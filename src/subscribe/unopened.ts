@@ -4,25 +4,36 @@
  */
 import type { Condition } from '../model/alert';
 import type { Clock } from '../tools/clock';
-import type { HeldSecrets } from './held-secrets';
+import type { HeldSecrets, UnopenedSecret } from './held-secrets';
 
-/** At most one condition, of what the provider is known to use. Never throws. */
+const namedMax = 20;
+
+/** At most one condition, of what the provider is known to use; it names at most 20 subscriptions. Never throws. */
 export function makeUnopenedWatch(
   book: Pick<HeldSecrets, 'unopened'>,
   clock: Pick<Clock, 'nowMs'>,
 ): () => Condition[] {
   let sinceMs: number | null = null;
   return () => {
-    const [first] = book.unopened().filter(({ state }) => state === 'active');
+    const lost = book.unopened().filter(({ state }) => state === 'active');
+    const [first] = lost;
     if (first === undefined) {
       sinceMs = null;
       return [];
     }
     sinceMs ??= clock.nowMs();
-    const which = first.kind === 'authorization' ? 'Authorization value' : 'token of a subscription';
+    const ids = lost.flatMap(({ subscriptionId }) => subscriptionId ?? []).slice(0, namedMax);
     const detail =
-      `The ${which} by which deliveries are known cannot be opened: ${first.why}. A process that did not know it before ` +
-      'refuses them; for how long the provider repeats them is not known';
-    return [{ name: 'decryption-failed', detail, sinceMs }];
+      `What deliveries are known by cannot be opened: ${first.why}. It is ${whatOf(lost, ids)}. A process that did not know ` +
+      'it before refuses what comes with it, or does not hear of the subscription';
+    return [{ name: 'delivery-secret-unopened', detail, ids, sinceMs }];
   };
+}
+
+function whatOf(lost: UnopenedSecret[], ids: string[]): string {
+  const tokens = lost.filter(({ kind }) => kind === 'token');
+  const more = tokens.length - ids.length;
+  const values = tokens.length < lost.length ? ['the Authorization value'] : [];
+  const named = `the token of ${ids.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+  return [...values, ...(tokens.length > 0 ? [named] : [])].join(', and ');
 }

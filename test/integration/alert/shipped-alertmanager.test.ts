@@ -211,6 +211,14 @@ describeWithNeighbour('Alertmanager', alertmanagerAvailable(), 'the shipped conf
     await told(['on-call: TramlineDecryptionFailed']);
   });
 
+  test('a secret of deliveries that no key opens silences nothing that is told of reads', async () => {
+    await fire(
+      'critical platform TramlineDeliverySecretUnopened',
+      'critical on-call TramlineFreshnessBudgetBurn slo=tramline-freshness window=1h',
+    );
+    await told(['on-call: TramlineDeliverySecretUnopened', 'on-call: TramlineFreshnessBudgetBurn']);
+  });
+
   test('a warning silences warnings, and no page', async () => {
     await fire(
       'warning platform TramlineRateLimited',

@@ -237,12 +237,27 @@ test('each place where something waits says until when it is kept, or that nobod
   for (const name of ['kafka-unavailable', 'topic-denied'] as const) {
     expect(said(name)).toMatch(/Decided events wait in the store in their order.+ none is lost/);
   }
-  const unknown = ['store-unavailable', 'subscription-ended', 'subscription-expired', 'subscription-silent'];
+  const unknown = [
+    'delivery-secret-unopened',
+    'store-unavailable',
+    'subscription-ended',
+    'subscription-expired',
+    'subscription-silent',
+  ];
   for (const name of unknown as ConditionName[])
     expect(said(name)).toMatch(/how long .*is not known.+tramline sync/);
   for (const name of ['client-refused', 'decryption-failed', 'rate-limited'] as const) {
     expect(said(name)).toMatch(/Until 2026-03-31T12:00:00Z everything that waits is kept/);
   }
+});
+
+test('ids that a state names are no secrets, what else looks like one is', () => {
+  const [id, other] = ['0f8fad5b-d9cb-469f-a165-70867728950e', '7c9e6679-7425-40de-944b-e07fc1f90ae7'];
+  const detail = `It is the token of ${id}, not ${other}`;
+  const [signal] = evaluated({
+    conditions: [{ name: 'delivery-secret-unopened', sinceMs: noonMs, detail, ids: [id] }],
+  });
+  expect(signal?.annotations.description).toContain(`It is the token of ${id}, not [hidden].`);
 });
 
 test('what the provider keeps for a time that nobody knows is urgent after a day', () => {

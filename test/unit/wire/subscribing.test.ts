@@ -40,8 +40,10 @@ function subscribingWith(keys: string, clock = makeHandClock(Date.now())): Subsc
 }
 
 const missing: Partial<Condition> = {
-  name: 'decryption-failed',
-  detail: expect.stringContaining('cannot be opened: no encryption key with id k1 is configured.'),
+  name: 'delivery-secret-unopened',
+  detail: expect.stringContaining(
+    'cannot be opened: no encryption key with id k1 is configured. It is the token of s1.',
+  ),
 };
 
 async function activeToken(): Promise<string> {
