@@ -128,8 +128,12 @@ test.each<[string, () => Promise<unknown>]>([
     const [machine] = await story.equipment();
     const { code, error } = await run('equipment', 'get', machine!.id);
     expect([code, error]).toEqual([4, expect.stringContaining('request production')]);
-    await story.post([notificationOf(machine!)]);
-    await until(async () => (await story.ledger()).waiting === 1, soon);
+    expect((await story.post([notificationOf(machine!)])).status).toBe(204);
+    await until(async () => {
+      const { waiting, parked, unchanged, quarantined } = await story.ledger();
+      if (waiting !== 1) throw new Error(JSON.stringify({ waiting, parked, unchanged, quarantined }));
+      return true;
+    }, soon);
     expect(await story.quarantine()).toEqual([]);
     await story.simulator.setSandbox({ calls: 0, since: '2026-01-01' });
     await story.untilRest();
