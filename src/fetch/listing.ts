@@ -13,7 +13,7 @@ import { equipmentEmbeds, fieldOperationEmbeds, withEmbeds } from './embed';
 import type { EquipmentAddresses } from './equipment-addresses';
 import type { Gate } from './gate';
 import { linksOf, unreadLinkOf, unreadLinksOf } from './links';
-import { mayHaveEnded, type OldEquipment } from './old-equipment';
+import { asListed, mayHaveEnded, type OldEquipment } from './old-equipment';
 import {
   equipmentLimits,
   idOf,
@@ -77,6 +77,13 @@ export interface ListingParts {
   oldEquipment: OldEquipment | null;
 }
 
+/** On each page: a link to the next need not repeat them. */
+const embedsOf: Record<ListingRequest['of']['what'], readonly string[]> = {
+  equipment: equipmentEmbeds,
+  fields: [],
+  'field-operations': fieldOperationEmbeds,
+};
+
 const operationRels = ['fieldOperations', 'fieldOperation'];
 
 export function makeListItems(parts: ListingParts): ListItems {
@@ -86,12 +93,13 @@ export function makeListItems(parts: ListingParts): ListItems {
 
   function firstOf({ of, from }: ListingRequest): string {
     if (from !== null) return from;
-    if (of.what === 'equipment') return withQuery(equipment.list(of.organizationId), equipmentEmbeds);
-    return of.what === 'fields' ? of.address : withQuery(of.address, fieldOperationEmbeds);
+    const address = of.what === 'equipment' ? equipment.list(of.organizationId) : of.address;
+    return withQuery(address, embedsOf[of.what]);
   }
 
   /** An address that cannot be parsed stays as it is, for the gate to refuse. */
-  function withQuery(address: string, embeds: string[]): string {
+  function withQuery(address: string, embeds: readonly string[]): string {
+    if (embeds.length === 0) return address;
     const admission = gate.admit(address);
     return admission.admitted ? withEmbeds(admission.url, embeds).href : address;
   }
@@ -115,7 +123,9 @@ export function makeListItems(parts: ListingParts): ListItems {
       ...(of.what === 'equipment' && { limits: equipmentLimits }),
       unpaged,
       call: (question) => {
-        const asked = { ...question, headers, changesOnly };
+        const embeds = embedsOf[of.what];
+        const url = embeds.length === 0 ? question.url : withEmbeds(question.url, embeds);
+        const asked = { ...question, url, headers, changesOnly };
         changesOnly = false;
         return caller.call({
           ...asked,
@@ -154,12 +164,13 @@ async function* listOld(
     return yield { partial: true, reason: 'call-failed', detail, answer };
   }
   const { addresses, refused, unshared } = listed;
+  const call: Caller['call'] = (question) => caller.call({ ...question, url: asListed(question.url) });
   let unreadable: Unreadable | null = null;
   const begun = addresses.findIndex((address) => pathOf(address) === pathOf(from));
   for (const [place, address] of addresses.entries()) {
     if (place < begun) continue;
     const first = place === begun && from !== null ? from : address;
-    for await (const page of pages({ first, operation: 'equipment-list', connection, call: caller.call })) {
+    for await (const page of pages({ first, operation: 'equipment-list', connection, call })) {
       if (page.partial) return yield withEnd(partialOf(page));
       unreadable = noteUnreadable(unreadable, page, itemTrouble);
       const items = page.values.map((value) => itemOf(value, equipment));

@@ -101,6 +101,13 @@ export function oldKindOf(url: URL): OldKind | null {
   return (recordPath.exec(url.pathname)?.[1]?.toLowerCase() as OldKind | undefined) ?? null;
 }
 
+/** As each page of such a list is asked for, also where a link to it says less; changes and returns the address. */
+export function asListed(url: URL): URL {
+  withEmbeds(url, oldEquipmentEmbeds);
+  if (url.searchParams.get('includeInactive') !== 'true') url.searchParams.set('includeInactive', 'true');
+  return url;
+}
+
 /** The lists without which nothing is known of a record. */
 export function listsOf(kind: OldKind | null): readonly OldKind[] {
   return kind === null ? rels : [kind];
@@ -119,8 +126,7 @@ function sharedLists(gate: Gate, organization: OrganizationSeen | null): SharedL
     if (link === undefined) return [];
     const admission = gate.admit(link);
     if (!admission.admitted) return { rel, first: link, admitted: false };
-    const url = withEmbeds(admission.url, oldEquipmentEmbeds);
-    url.searchParams.set('includeInactive', 'true');
+    const url = asListed(admission.url);
     return { rel, first: url.href, admitted: true };
   });
   return lists.sort((one, other) => Number(other.admitted) - Number(one.admitted));

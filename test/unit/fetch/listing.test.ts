@@ -12,15 +12,18 @@ import { connectionOf } from '../../support/provider-client';
 const gate = makeGate(['https://a.test/', 'https://eq.test/isg']);
 const equipment = makeEquipmentAddresses('https://eq.test/isg');
 
+type Scripted = { body?: unknown; headers?: Record<string, string>; verdict?: Verdict };
+
 async function list(
   request: Partial<ListingRequest> & Pick<ListingRequest, 'of'>,
-  answer: { body?: unknown; headers?: Record<string, string>; verdict?: Verdict },
+  given: Scripted | ((call: number) => Scripted),
 ) {
   const asked: Request[] = [];
   const caller = {
     catalog: async () => ({ answer: { kind: 'aborted' as const } }),
     call: async (question: Request): Promise<Verdict> => {
       asked.push(question);
+      const answer = typeof given === 'function' ? given(asked.length) : given;
       question.heard?.(answer.headers ?? {});
       const document = { body: answer.body, address: '', mediaType: 'm', connectionId: 'c1' };
       return answer.verdict ?? { kind: 'ok', document };
@@ -67,6 +70,21 @@ test('equipment is listed by its organization, with what belongs to it, and each
     answer: null,
   });
 });
+
+test.each([
+  [{ what: 'equipment', organizationId: '4711' }, 'https://eq.test/isg/equipment', 'devices,equipment'],
+  [operations, operations.address, 'measurementTypes'],
+] as const)(
+  'what belongs to %j is asked for on each page, also where the link to it does not repeat it',
+  async (of, address, embed) => {
+    const next = `${address}?pageOffset=1&itemLimit=1`;
+    const { asked } = await list({ of }, (call) => ({
+      body: { values: [{ id: `${call}` }], links: call === 1 ? [{ rel: 'nextPage', uri: next }] : [] },
+    }));
+    expect(asked.map(({ url }) => url.searchParams.get('embed'))).toEqual([embed, embed]);
+    expect(asked[1]!.url.searchParams.get('pageOffset')).toBe('1');
+  },
+);
 
 test('an operation without an id is told nowhere while its link says where it stands, a field is', async () => {
   const body = { values: [{ name: 'x', links: [{ rel: 'self', uri: 'https://a.test/x?token=canary' }] }] };

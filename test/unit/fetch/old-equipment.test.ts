@@ -339,7 +339,7 @@ describe('a listing', () => {
     const next = `${origin}/platform/organizations/4711/machines?pageOffset=1`;
     listed('machines', [record('machines', 1)], next);
     api()
-      .get('/platform/organizations/4711/machines?pageOffset=1')
+      .get('/platform/organizations/4711/machines?pageOffset=1&embed=terminals&includeInactive=true')
       .reply(200, { links: [], values: [record('machines', 2)] }, axiom);
     listed('implements', [record('implements', 3)]);
     const pages = await pagesOf();
@@ -373,7 +373,9 @@ describe('a listing', () => {
   test('goes on from any of its pages', async () => {
     organization();
     api()
-      .get('/platform/organizations/4711/implements?pageOffset=100&itemLimit=100')
+      .get(
+        '/platform/organizations/4711/implements?pageOffset=100&itemLimit=100&embed=terminals&includeInactive=true',
+      )
       .reply(200, { links: [], values: [] }, axiom);
     const from = `${origin}/platform/organizations/4711/implements?pageOffset=100`;
     expect(await pagesOf({ from })).toMatchObject([{ partial: false, items: [], next: null }]);
