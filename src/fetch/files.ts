@@ -5,6 +5,7 @@
 import type { RawFault, RawItem, RawListed, RawRead } from '../model/provider-data';
 import { addressOf, patternOf } from './address-pattern';
 import type { Caller, Callers } from './caller';
+import { followMoves } from './follow-moves';
 import type { Admission, Gate } from './gate';
 import { linksOf, unreadLinkOf, unreadLinksOf } from './links';
 import type { ProviderDoors } from './options';
@@ -104,22 +105,18 @@ function makeFileLists(parts: FileParts) {
   const { doors, callers, timeoutMs, listsAtOnce } = parts;
   const alone = () => callers.alone(timeoutMs);
 
-  /** Once more by fresh links where the listing is not there any more. */
-  async function* through(reach: Reach, caller: Caller): AsyncGenerator<RawListed> {
-    for (const fresh of [false, true]) {
-      const first = await listingOf(parts.organizations, reach, caller, fresh);
-      if ('fault' in first) return yield first;
-      const walk = { first: first.value, operation: 'files', reach, caller, embeds: [] } as const;
-      let moved = false;
-      let begun = false;
-      for await (const line of itemsOf(parts, walk)) {
-        moved = !fresh && !begun && 'fault' in line && line.fault.answer?.kind === 'gone';
-        begun = true;
-        if (!moved) yield line;
-      }
-      if (!moved) return;
-    }
+  async function* listFrom(reach: Reach, caller: Caller, fresh: boolean): AsyncGenerator<RawListed> {
+    const first = await listingOf(parts.organizations, reach, caller, fresh);
+    if ('fault' in first) return yield first;
+    yield* itemsOf(parts, { first: first.value, operation: 'files', reach, caller, embeds: [] });
   }
+
+  /** By fresh links where it is not there any more. */
+  const through = (reach: Reach, caller: Caller): AsyncGenerator<RawListed> =>
+    followMoves(
+      (fresh) => listFrom(reach, caller, fresh),
+      (line) => 'fault' in line && line.fault.answer?.kind === 'gone',
+    );
 
   async function* list(organizationId: string | null): AsyncGenerator<RawListed> {
     const reaches =

@@ -9,9 +9,11 @@ import { shownAddress } from '../model/shown-address';
 import { type AddressPattern, addressOf, patternOf } from './address-pattern';
 import type { Caller } from './caller';
 import type { Catalog } from './catalogs';
+import { followMoves } from './follow-moves';
 import type { Gate } from './gate';
 import { linksOf, unreadLinkOf, unreadLinksOf } from './links';
 import {
+  idOf,
   noteUnreadable,
   type Page,
   type Pages,
@@ -21,6 +23,7 @@ import {
   type WholePage,
   withoutId,
 } from './pages';
+import { makeShownIds } from './shown-ids';
 import { answerOnTheWay, type Way, waitingAnswer } from './waiting-answer';
 
 export interface OrganizationSeen {
@@ -42,7 +45,10 @@ export interface OrganizationSeen {
 export type OrganizationResult = { organization: OrganizationSeen | null } | { answer: Answer };
 
 export interface Organizations {
-  /** Page after page; a partial end comes last. Where the listing is not found, once more with a fresh catalog. */
+  /**
+   * Page after page, none of them twice; a partial end comes last. Where a page is not found, from the beginning with a
+   * fresh catalog: once where it is the first, at most 3 times where it is a later one.
+   */
   list(connection: Connection, caller: Caller): AsyncGenerator<Page, void>;
   /** One call once the form of the addresses is learned; through the listing otherwise, and where that call fails. */
   find(id: string, connection: Connection, caller: Caller): Promise<OrganizationResult>;
@@ -105,21 +111,21 @@ export function makeOrganizations(gate: Gate, pages: Pages, catalogOrigin: strin
       : { answer: waitingAnswer(way, unreadableSentence(unread)) };
   }
 
+  /** A catalog that was kept may be older than the relationship. */
+  async function* listFrom(connection: Connection, caller: Caller, fresh: boolean): AsyncGenerator<Page> {
+    const result = await caller.catalog(connection, fresh);
+    if ('answer' in result) return yield unlisted('call-failed', 'catalog', result.answer);
+    const first = result.catalog.links.get('organizations');
+    if (first === undefined && !fresh) return yield* listFrom(connection, caller, true);
+    if (first === undefined) return yield unshown(result.catalog);
+    yield* pages({ first, operation: 'organizations', connection, call: caller.call });
+  }
+
   async function* list(connection: Connection, caller: Caller): AsyncGenerator<Page, void> {
-    for (const fresh of [false, true]) {
-      const result = await caller.catalog(connection, fresh);
-      if ('answer' in result) return yield unlisted('call-failed', 'catalog', result.answer);
-      const first = result.catalog.links.get('organizations');
-      // A catalog that was kept may be older than the relationship.
-      if (first === undefined && !fresh) continue;
-      if (first === undefined) return yield unshown(result.catalog);
-      let moved = false;
-      const listing = { first, operation: 'organizations', connection, call: caller.call } as const;
-      for await (const page of pages(listing)) {
-        moved = !fresh && page.partial && page.page === 1 && page.verdict?.kind === 'gone';
-        if (!moved) yield page;
-      }
-      if (!moved) return;
+    const isNew = makeShownIds();
+    const isGone = (page: Page) => page.partial && page.verdict?.kind === 'gone';
+    for await (const page of followMoves((fresh) => listFrom(connection, caller, fresh), isGone)) {
+      yield page.partial ? page : { ...page, values: page.values.filter((value) => isNew(idOf(value))) };
     }
   }
 

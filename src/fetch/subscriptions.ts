@@ -3,9 +3,10 @@
  * they stand is found by the catalog's relationships. Nothing is remembered, no secret is looked at.
  */
 import type { Connection } from '../model/connection';
-import type { RawFault, RawItem, RawRead } from '../model/provider-data';
+import type { RawItem, RawListed, RawRead } from '../model/provider-data';
 import type { ListedSubscription, SubscriptionCalls } from '../model/subscription';
 import type { Caller, Callers } from './caller';
+import { followMoves } from './follow-moves';
 import type { Gate } from './gate';
 import { linksOf, unreadLinkOf } from './links';
 import type { Organizations } from './organizations';
@@ -60,7 +61,7 @@ function makePlaces({ callers, timeoutMs, connectionOf }: SubscriptionParts) {
     const address = await addressOf(relation, reached.value, false);
     if ('fault' in address) return address;
     const result = await ask(address.value, reached.value);
-    if (!('fault' in result) || !isGone(result.fault)) return result;
+    if (!isGone(result)) return result;
     const again = await addressOf(relation, reached.value, true);
     return 'fault' in again ? again : ask(again.value, reached.value);
   }
@@ -73,26 +74,20 @@ export function makeSubscriptionCalls(parts: SubscriptionParts): SubscriptionCal
   const { reachOf, addressOf, at } = makePlaces(parts);
   const write = makeWriteDocument(parts);
 
+  async function* listFrom(reach: Reach, fresh: boolean): AsyncGenerator<RawListed> {
+    const address = await addressOf('eventSubscriptions', reach, fresh);
+    if ('fault' in address) return yield address;
+    const caller = callers.alone(timeoutMs);
+    yield* itemsOf(parts, { first: address.value, operation: 'subscriptions', reach, caller, embeds: [] });
+  }
+
   async function* list(connectionId: string): AsyncGenerator<ListedSubscription> {
     const reached = reachOf(connectionId);
     if ('fault' in reached) return yield reached;
-    const reach = reached.value;
-    for (const fresh of [false, true]) {
-      const address = await addressOf('eventSubscriptions', reach, fresh);
-      if ('fault' in address) return yield address;
-      const caller = callers.alone(timeoutMs);
-      const walk = { first: address.value, operation: 'subscriptions', reach, caller, embeds: [] } as const;
-      let first = true;
-      let moved = false;
-      for await (const line of itemsOf(parts, walk)) {
-        moved = !fresh && first && 'fault' in line && isGone(line.fault);
-        first = false;
-        if (moved) continue;
-        yield 'fault' in line
-          ? line
-          : { item: { ...line.item, self: linksOf(line.item.body).get('self') ?? null } };
-      }
-      if (!moved) return;
+    for await (const line of followMoves((fresh) => listFrom(reached.value, fresh), isGone)) {
+      yield 'fault' in line
+        ? line
+        : { item: { ...line.item, self: linksOf(line.item.body).get('self') ?? null } };
     }
   }
 
@@ -143,6 +138,6 @@ async function readOne(
   return { value: { body, address, mediaType, connectionId: connection.connectionId } };
 }
 
-function isGone({ answer }: RawFault): boolean {
-  return answer?.kind === 'gone';
+function isGone(read: RawListed | RawRead<unknown>): boolean {
+  return 'fault' in read && read.fault.answer?.kind === 'gone';
 }

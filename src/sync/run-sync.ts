@@ -111,6 +111,7 @@ async function* organizationsOf(tour: Tour, connectionId: string): AsyncGenerato
   let changed = false;
   for (let again = true; again; ) {
     again = false;
+    let begun = false;
     const epochs = await doors.store.epochs();
     const expected = doors.organizationsSeen(connectionId);
     mustGoOn(tour);
@@ -124,8 +125,11 @@ async function* organizationsOf(tour: Tour, connectionId: string): AsyncGenerato
         if (again) break;
         await hearRefusedToken(tour, answer);
         if (isPassing(answer)) tour.unlisted = detail;
-        return progress.leavePartial('organizations', detail, changes ? 'later' : troubleOf(answer));
+        // A list that was there a moment ago has moved, as far as anybody can tell.
+        const moves = begun && answer?.kind === 'gone';
+        return progress.leavePartial('organizations', detail, changes || moves ? 'later' : troubleOf(answer));
       }
+      begun = true;
       progress.counts.pages += 1;
       const { organizations } = page;
       await doors.store.learn(organizations.map(({ id, name }) => ({ id, name, connectionId })));

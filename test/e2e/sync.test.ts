@@ -222,6 +222,9 @@ test('where next pages lead astray the listing is partial, named with its addres
   expect(await sync()).toMatchObject({ partial: [], published: 0, listed: 201, pages: pages + 2 });
   await story.untilEvents(first!, 2);
   await story.untilRest();
+  // One that moved between its pages, too.
+  await story.simulator.setFaults([{ match: secondPage, status: 404, times: 1 }]);
+  expect(await sync()).toMatchObject({ partial: [], published: 0, listed: 201, pages: pages + 1 });
   await story.simulator.setFaults([{ match: { path: '/organizations?' }, nextPage: 'none', times: 1 }]);
   const unmet = { scope: expect.stringMatching(/^\d+$/), detail: 'no connection that sees it lists it' };
   expect(await sync()).toMatchObject({ partial: [unmet], trouble: 'later', published: 0, listed: 199 });

@@ -491,6 +491,20 @@ test('a listing that has moved is found by a fresh catalog', async () => {
   expect(await idsListed()).toEqual(['f1', 'f2']);
 });
 
+test('a listing that moves between two pages is read from the beginning, each file once', async () => {
+  seesNothing();
+  const next = [{ rel: 'nextPage', uri: `${files}?pageOffset=1` }];
+  api()
+    .get('/platform/files?itemLimit=100')
+    .reply(200, { links: next, total: 2, values: [{ id: 'f1' }] }, axiom);
+  api().get('/platform/files?pageOffset=1').reply(404, '');
+  const links = [{ rel: 'files', uri: `${origin}/platform/moved` }];
+  api().get('/platform/').reply(200, { links }, axiom);
+  const values = [{ id: 'f1' }, { id: 'f2' }];
+  api().get('/platform/moved?itemLimit=100').reply(200, { links: [], total: 2, values }, axiom);
+  expect(await idsListed()).toEqual(['f1', 'f2']);
+});
+
 test('a file that several users are shown is told once', async () => {
   staged.connections.push(connectionOf({ connectionId: 'c2', user: 'ben', token: new Secret('another') }));
   const links = [{ rel: 'files', uri: files }];

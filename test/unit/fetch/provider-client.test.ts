@@ -1319,6 +1319,38 @@ describe('organizations', () => {
     expect(await listed()).toMatchObject([{ partial: false, organizations: [{ id: '1' }] }]);
   });
 
+  /** The first page; the second one is nowhere. */
+  function halfListed(at: string, id: string): void {
+    const links = [{ rel: 'nextPage', uri: `${origin}${at}?pageOffset=1` }];
+    api()
+      .get(`${at}?itemLimit=100`)
+      .reply(200, { links, values: [{ id }] }, axiom);
+    api().get(`${at}?pageOffset=1`).reply(404, '', axiom);
+  }
+
+  test('are listed from the beginning when the listing moves between two pages, each once', async () => {
+    catalog();
+    halfListed('/platform/organizations', '1');
+    catalog([['organizations', `${origin}/platform/v2/organizations`]]);
+    api()
+      .get('/platform/v2/organizations?itemLimit=100')
+      .reply(200, { values: [{ id: '1' }, { id: '2' }] }, axiom);
+    expect(await listed()).toMatchObject([
+      { partial: false, organizations: [{ id: '1' }] },
+      { partial: false, organizations: [{ id: '2' }] },
+    ]);
+  });
+
+  test('are partial when a later page is found nowhere, after four times', async () => {
+    for (let place = 1; place <= 4; place += 1) {
+      catalog([['organizations', `${origin}/platform/v${place}/organizations`]]);
+      halfListed(`/platform/v${place}/organizations`, `${place}`);
+    }
+    const pages = await listed();
+    expect(pages).toHaveLength(5);
+    expect(pages.at(-1)).toMatchObject({ partial: true, reason: 'call-failed', answer: { kind: 'gone' } });
+  });
+
   test('are partial when the listing is found nowhere', async () => {
     catalog(undefined, 2);
     api().get('/platform/organizations?itemLimit=100').times(2).reply(404, '', axiom);

@@ -82,6 +82,25 @@ describe('the list', () => {
     expect(await all()).toMatchObject([{ item: { body: { id: 'a' } } }]);
   });
 
+  test('is found again where it moved between two pages', async () => {
+    catalog();
+    const links = [{ rel: 'nextPage', uri: `${list}?pageOffset=1&itemLimit=1` }];
+    api()
+      .get('/platform/eventSubscriptions?itemLimit=100')
+      .reply(200, { links, values: [subscription('a')] }, axiom);
+    api().get('/platform/eventSubscriptions?pageOffset=1&itemLimit=1').reply(404);
+    catalog({ eventSubscriptions: `${origin}/moved/eventSubscriptions` });
+    api()
+      .get('/moved/eventSubscriptions?itemLimit=100')
+      .reply(200, { links: [], values: [subscription('a'), subscription('b')] }, axiom);
+    const lines = await all();
+    expect(lines).toMatchObject([
+      { item: { body: { id: 'a' } } },
+      { item: { body: { id: 'a' } } },
+      { item: { body: { id: 'b' } } },
+    ]);
+  });
+
   test('ends with a fault where it is not to be had', async () => {
     catalog();
     api().get('/platform/eventSubscriptions?itemLimit=100').reply(403, { errors: [] }, axiom);

@@ -440,6 +440,27 @@ test('a listing of organizations that goes on failing ends no run, nor that the 
   expect(await hand.store.behindSince()).toBeNull();
 });
 
+test.each([
+  ['a later page', [organizations(seenAs('4711'))], 'later'],
+  ['the first page', [], 'failed'],
+] as const)(
+  'a full run where %s of the organizations is gone judged anew all who can be, or not',
+  async (_which, before, trouble) => {
+    await hand.store.noteFound({ topic: 't', partition: 0, nextOffset: '2', records: [stranger] });
+    under.advance(1000);
+    const gone: Answer = { kind: 'gone', certain: false, connectionId: 'c1', origin: 'o' };
+    const { sync } = stage({ organizations: [[...before, partial(gone)]] });
+    sync.begin({ organizationId: null, full: true });
+    expect(await sync.ended()).toMatchObject({
+      state: 'ended',
+      trouble,
+      partial: [{ scope: 'organizations' }],
+    });
+    // Whoever stands behind it was not judged anew.
+    expect(await hand.store.behindSince()).toEqual(trouble === 'later' ? expect.anything() : null);
+  },
+);
+
 test('an organization is listed through the connection that it is kept with, and stays with it', async () => {
   const both = { connections: () => ['c1', 'c2'], connectionsOf: () => ['c2', 'c1'] };
   const { run, asked } = stage({ 'c2 equipment': [[pageOf([item('1')])]] }, both);
