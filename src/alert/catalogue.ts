@@ -142,7 +142,8 @@ export const conditionRows: Record<ConditionName, ConditionRow> = {
     severity: 'critical',
     owner: 'platform',
     summary: 'What deliveries are known by cannot be opened with the configured encryption keys.',
-    firstStep: 'Put the former key back into ENCRYPTION_KEYS, behind the current one, and restart.',
+    firstStep:
+      'Give each process the same ENCRYPTION_KEYS, a former key behind the current one, and restart it.',
     // Each process reads what is sealed when it is started, and again within seconds.
     relearnedWithinMs: minuteMs,
   },

@@ -132,6 +132,10 @@ const warnings: Check[] = [
     s.webhookAuth.includes('none') &&
     receives(s) &&
     'WEBHOOK_AUTH=none: anyone who reaches the public listener can send deliveries',
+  (s) =>
+    s.role === 'receiver' &&
+    s.encryptionKeys === null &&
+    'ENCRYPTION_KEYS is missing: this receiver refuses what is known by a value or token that Tramline made, and notes no heartbeats',
   // Standard Webhooks asks for 24 to 64.
   (s) =>
     (s.webhookHmacSecrets ?? []).some((secret) => bytesOf(secret.open()) < 24) &&

@@ -24,7 +24,7 @@ export interface UnopenedSecret extends StoredWebhookSecret {
 
 export interface SecretBookDoors {
   store: WebhookSecrets;
-  /** null: there are no keys, so nothing is stored. */
+  /** null: there are no keys, so nothing is stored here, and nothing opened that others store. */
   sealer: Sealer | null;
   /** Of the settings. */
   configured: { authorizationValues: readonly Secret[]; tokens: readonly Omit<HeldToken, 'id'>[] };
@@ -63,7 +63,10 @@ export function makeHeldSecrets({ store, sealer, configured, failed }: SecretBoo
     // The same secret stays the same object: what was worked out of it is kept with it.
     const kept = known === undefined ? null : { ...row, secret: known.secret };
     if (known?.sealed === row.sealed && !unopened.has(row.id)) return kept;
-    if (sealer === null) return null;
+    if (sealer === null) {
+      closed.set(row.id, { ...row, why: 'a receiver has no ENCRYPTION_KEYS' });
+      return kept;
+    }
     try {
       return { ...row, secret: sealer.unseal(row.sealed, contextOf(row)) };
     } catch (error) {

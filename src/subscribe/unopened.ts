@@ -8,14 +8,20 @@ import type { HeldSecrets, UnopenedSecret } from './held-secrets';
 
 const namedMax = 20;
 
-/** At most one condition, of what the provider is known to use; it names at most 20 subscriptions. Never throws. */
+/**
+ * At most one condition, of what the provider is known to use; it names at most 20 subscriptions. `checksValues`: a
+ * delivery is known here by its Authorization value, too. Never throws.
+ */
 export function makeUnopenedWatch(
   book: Pick<HeldSecrets, 'unopened'>,
+  checksValues: boolean,
   clock: Pick<Clock, 'nowMs'>,
 ): () => Condition[] {
   let sinceMs: number | null = null;
+  const isNeeded = ({ kind, state }: UnopenedSecret) =>
+    state === 'active' && (kind === 'token' || checksValues);
   return () => {
-    const lost = book.unopened().filter(({ state }) => state === 'active');
+    const lost = book.unopened().filter(isNeeded);
     const [first] = lost;
     if (first === undefined) {
       sinceMs = null;

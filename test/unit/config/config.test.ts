@@ -482,6 +482,10 @@ describe('what is probably not meant is a warning', () => {
     [{ SHUTDOWN_SECONDS: '60' }, 'SHUTDOWN_SECONDS'],
     [{ ROLE: 'worker' }, 'ROLE=worker'],
     [
+      { ROLE: 'receiver', ENCRYPTION_KEYS: undefined, DATABASE_URL: 'postgres://db/tramline' },
+      'ENCRYPTION_KEYS is missing',
+    ],
+    [
       { KAFKA_SASL_MECHANISM: 'plain', KAFKA_SASL_USERNAME: 'u', KAFKA_SASL_PASSWORD: 'p' },
       'KAFKA_SASL_MECHANISM=plain',
     ],

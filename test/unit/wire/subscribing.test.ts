@@ -19,11 +19,16 @@ beforeEach(async () => {
 });
 afterEach(() => under.close());
 
-/** With these keys, on the store as it is. */
-function subscribingWith(keys: string, clock = makeHandClock(Date.now())): Subscribing {
+/** With these keys, or none, on the store as it is. */
+function subscribingWith(
+  keys: string | null,
+  clock = makeHandClock(Date.now()),
+  more: Record<string, string> = {},
+): Subscribing {
   const { settings } = loadSettings('command', {
-    ENCRYPTION_KEYS: keys,
+    ...(keys === null ? { ROLE: 'receiver' } : { ENCRYPTION_KEYS: keys }),
     PUBLIC_URL: 'http://127.0.0.1:8080',
+    ...more,
   });
   return wireSubscribing(settings, {
     store: under.store,
@@ -67,6 +72,33 @@ test('a worker knows of a token that no key opens, until it is dropped', async (
   expect(conditions()).toEqual([first]);
   await book.drop(id);
   expect(conditions()).toEqual([]);
+});
+
+/** What a receiver without keys told after it was started. */
+async function toldWithoutKeys(more: Record<string, string> = {}): Promise<Condition[]> {
+  const receiver = subscribingWith(null, makeHandClock(Date.now()), more);
+  await receiver.start(null);
+  await receiver.stop();
+  return receiver.conditions();
+}
+
+test('a receiver without keys tells of what it could not know a delivery by, and of nothing else', async () => {
+  const { book } = subscribingWith(keyOf('k1', 1));
+  const value = { kind: 'authorization', user: null, connectionId: null } as const;
+  const { id } = await book.offer(new Secret('Bearer made'), value);
+  expect(await toldWithoutKeys()).toEqual([]);
+  await book.confirm(id);
+  const detail = expect.stringContaining('a receiver has no ENCRYPTION_KEYS. It is the Authorization value.');
+  expect(await toldWithoutKeys()).toMatchObject([{ name: 'delivery-secret-unopened', detail }]);
+  const hmac = {
+    WEBHOOK_AUTH: 'hmac',
+    WEBHOOK_HMAC_SECRETS: `whsec_${Buffer.alloc(32, 3).toString('base64')}`,
+  };
+  expect(await toldWithoutKeys(hmac)).toEqual([]);
+  await activeToken();
+  expect(await toldWithoutKeys(hmac)).toMatchObject([
+    { detail: expect.stringContaining('the token of s1.') },
+  ]);
 });
 
 test('a receiver tells whoever evaluates alerts, each time it follows, and once that it is over', async () => {
