@@ -14,6 +14,8 @@ export async function keepGiven(book: SecretBook): Promise<void> {
   for (const row of book.inState('token', 'given')) {
     if (!named.has(row.secret.open())) await book.drop(row.id);
   }
+  // Another is kept in its place, or the settings name it no more.
+  for (const { id, state } of book.lost()) if (state === 'given') await book.drop(id);
   for (const token of book.givenTokens()) {
     if (token.id === null && token.token.open() !== '') await book.keep(token);
   }

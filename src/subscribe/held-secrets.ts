@@ -44,9 +44,11 @@ export interface HeldSecrets {
   find(id: string): HeldSecret | null;
   /** What is stored in any state and no key opens, as last read. */
   unopened(): readonly UnopenedSecret[];
+  /** Those of them that were never opened here, either: nobody will know them again. */
+  lost(): readonly UnopenedSecret[];
   /**
-   * Reads the store. A secret that no key opens is told, and left out where it was never opened here. Throws what the
-   * store throws.
+   * Reads the store. A secret that no key opens is told once, and left out where it was never opened here. Throws what
+   * the store throws.
    */
   refresh(): Promise<void>;
 }
@@ -58,23 +60,29 @@ export function makeHeldSecrets({ store, sealer, configured, failed }: SecretBoo
   let given: readonly HeldToken[] = configured.tokens.map((token) => ({ ...token, id: null }));
   let tokens: readonly HeldToken[] = given;
 
+  /** It, or why no key opens it. That is told once, and not tried again: the keys of a process stay the same. */
+  function unseal(row: StoredWebhookSecret): Secret | string {
+    const before = unopened.get(row.id);
+    if (before?.sealed === row.sealed) return before.why;
+    if (sealer === null) return 'a receiver has no ENCRYPTION_KEYS';
+    try {
+      return sealer.unseal(row.sealed, contextOf(row));
+    } catch (error) {
+      failed(error);
+      return error instanceof Error ? error.message : String(error);
+    }
+  }
+
   function open(row: StoredWebhookSecret, closed: Map<string, UnopenedSecret>): HeldSecret | null {
     const known = opened.get(row.id);
     // The same secret stays the same object: what was worked out of it is kept with it.
     const kept = known === undefined ? null : { ...row, secret: known.secret };
     if (known?.sealed === row.sealed && !unopened.has(row.id)) return kept;
-    if (sealer === null) {
-      closed.set(row.id, { ...row, why: 'a receiver has no ENCRYPTION_KEYS' });
-      return kept;
-    }
-    try {
-      return { ...row, secret: sealer.unseal(row.sealed, contextOf(row)) };
-    } catch (error) {
-      failed(error);
-      closed.set(row.id, { ...row, why: error instanceof Error ? error.message : String(error) });
-      // Under one id it is always the same: sealed anew with a key that only others have, it is still known here.
-      return kept;
-    }
+    const found = unseal(row);
+    if (typeof found !== 'string') return { ...row, secret: found };
+    closed.set(row.id, { ...row, why: found });
+    // Under one id it is always the same: sealed anew with a key that only others have, it is still known here.
+    return kept;
   }
 
   const inState: HeldSecrets['inState'] = (kind, ...states) =>
@@ -100,6 +108,7 @@ export function makeHeldSecrets({ store, sealer, configured, failed }: SecretBoo
     inState,
     find: (id) => opened.get(id) ?? null,
     unopened: () => [...unopened.values()],
+    lost: () => [...unopened.values()].filter(({ id }) => !opened.has(id)),
     async refresh() {
       const closed = new Map<string, UnopenedSecret>();
       const read = (await store.listWebhookSecrets()).flatMap((row) => open(row, closed) ?? []);

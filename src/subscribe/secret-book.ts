@@ -84,9 +84,10 @@ export function makeSecretBook(doors: SecretBookDoors): SecretBook {
     for (const one of inState('authorization', 'offered', 'active')) {
       if (!kept.has(one.id)) await store.dropWebhookSecret(one.id);
     }
-    for (const one of memory.unopened()) {
+    // What the settings name of those that were replaced is retired anew by now.
+    for (const one of memory.lost()) {
       const isBefore = one.kind === 'authorization' && one.madeAtMs < row.madeAtMs;
-      if (isBefore && one.state !== 'retired') await store.dropWebhookSecret(one.id);
+      if (isBefore) await store.dropWebhookSecret(one.id);
     }
     await refresh();
   }

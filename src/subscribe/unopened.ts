@@ -8,38 +8,61 @@ import type { HeldSecrets, UnopenedSecret } from './held-secrets';
 
 const namedMax = 20;
 
+export interface UnopenedDoors {
+  book: Pick<HeldSecrets, 'unopened'>;
+  /** A delivery is known here by its Authorization value, too. */
+  checksValues: boolean;
+  /** The settings name such values. */
+  namesValues: boolean;
+  clock: Pick<Clock, 'nowMs'>;
+}
+
 /**
- * At most one condition, of what the provider is known to use; it names at most 20 subscriptions. `checksValues`: a
- * delivery is known here by its Authorization value, too. Never throws.
+ * At most one condition, of what the provider is known to use, and of replaced values where the settings may name them
+ * still; it names at most 20 subscriptions. Never throws.
  */
-export function makeUnopenedWatch(
-  book: Pick<HeldSecrets, 'unopened'>,
-  checksValues: boolean,
-  clock: Pick<Clock, 'nowMs'>,
-): () => Condition[] {
+export function makeUnopenedWatch(doors: UnopenedDoors): () => Condition[] {
+  const { book, checksValues, namesValues, clock } = doors;
   let sinceMs: number | null = null;
   const isNeeded = ({ kind, state }: UnopenedSecret) =>
-    state === 'active' && (kind === 'token' || checksValues);
+    kind === 'token'
+      ? state === 'active'
+      : checksValues && (state === 'active' || (state === 'retired' && namesValues));
   return () => {
-    const lost = book.unopened().filter(isNeeded);
-    const [first] = lost;
+    const closed = book.unopened().filter(isNeeded);
+    const [first] = closed;
     if (first === undefined) {
       sinceMs = null;
       return [];
     }
     sinceMs ??= clock.nowMs();
-    const ids = lost.flatMap(({ subscriptionId }) => subscriptionId ?? []).slice(0, namedMax);
-    const detail =
-      `What deliveries are known by cannot be opened: ${first.why}. It is ${whatOf(lost, ids)}. A process that did not know ` +
-      'it before refuses what comes with it, or does not hear of the subscription';
-    return [{ name: 'delivery-secret-unopened', detail, ids, sinceMs }];
+    const ids = closed.flatMap(({ subscriptionId }) => subscriptionId ?? []).slice(0, namedMax);
+    const what = `What deliveries are known by cannot be opened: ${first.why}. It is ${whatOf(closed, ids)}.`;
+    return [{ name: 'delivery-secret-unopened', detail: `${what} ${effectOf(closed)}`, ids, sinceMs }];
   };
 }
 
-function whatOf(lost: UnopenedSecret[], ids: string[]): string {
-  const tokens = lost.filter(({ kind }) => kind === 'token');
+function whatOf(closed: UnopenedSecret[], ids: string[]): string {
+  const tokens = closed.filter(({ kind }) => kind === 'token');
+  const values = closed.filter(({ kind }) => kind === 'authorization');
   const more = tokens.length - ids.length;
-  const values = tokens.length < lost.length ? ['the Authorization value'] : [];
-  const named = `the token of ${ids.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
-  return [...values, ...(tokens.length > 0 ? [named] : [])].join(', and ');
+  return [
+    ...(values.some(isActive) ? ['the Authorization value'] : []),
+    ...(values.every(isActive) ? [] : ['an Authorization value that was replaced']),
+    ...(tokens.length === 0 ? [] : [`the token of ${ids.join(', ')}${more > 0 ? ` and ${more} more` : ''}`]),
+  ].join(', and ');
+}
+
+/** Of a process that did not know it before. */
+function effectOf(closed: UnopenedSecret[]): string {
+  const refused =
+    'A process that did not know it before refuses what comes with it, or does not hear of the subscription';
+  const accepted = 'What comes with a replaced value is accepted again where WEBHOOK_AUTHORIZATION names it';
+  return [...(closed.some(isActive) ? [refused] : []), ...(closed.every(isActive) ? [] : [accepted])].join(
+    '. ',
+  );
+}
+
+function isActive({ state }: UnopenedSecret): boolean {
+  return state === 'active';
 }

@@ -101,7 +101,12 @@ export function wireSubscribing(settings: Settings, parts: SubscribingParts): Su
       checkMs: settings.subscriptionCheckSeconds * 1000,
       silenceMsMin: settings.heartbeatSilenceSeconds * 1000,
     });
-  const unopened = makeUnopenedWatch(book, webhookAuth.includes('authorization'), clock);
+  const unopened = makeUnopenedWatch({
+    book,
+    checksValues: webhookAuth.includes('authorization'),
+    namesValues: settings.webhookAuthorization !== null,
+    clock,
+  });
   /** Of a receiver, which evaluates no alerts: whoever does is told. */
   let tell: () => Promise<void> = async () => {};
   const followed = () => book.refresh().then(() => tell());

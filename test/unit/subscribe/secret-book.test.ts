@@ -1,5 +1,6 @@
 // What deliveries are known by: everything that was offered at once, what the provider uses before anything older, and
 // never again what it has replaced.
+import { keepGiven } from '../../../src/subscribe/given-tokens';
 import { resealSecrets } from '../../../src/subscribe/reseal-secrets';
 import { makeSecretBook, type SecretBook } from '../../../src/subscribe/secret-book';
 import { makeSealer, Secret } from '../../../src/tools/secret';
@@ -162,6 +163,47 @@ test('a value that no key opens ends with the next one that the provider uses, a
   const later = await strange.offer(new Secret('Bearer later'), value);
   await book.confirm(id);
   expect(store.rows.map((row) => row.id)).toEqual([id, later.id]);
+});
+
+test('a replaced value that no key opens is told once, and refused again from the next one that the provider uses', async () => {
+  const strange = bookOf(['Bearer set'], [], makeSealer([key('k2', 2)]));
+  await strange.confirm((await strange.offer(new Secret('Bearer made'), value)).id);
+  const book = bookOf(['Bearer set']);
+  for (const _round of [1, 2]) {
+    await book.refresh();
+    expect([accepted(book), failures.length]).toEqual([['Bearer set'], 2]);
+  }
+  await book.confirm((await book.offer(new Secret('Bearer new'), value)).id);
+  expect([accepted(book), book.unopened()]).toEqual([['Bearer new'], []]);
+  const restarted = bookOf(['Bearer set']);
+  await restarted.refresh();
+  expect([accepted(restarted), failures.length]).toEqual([['Bearer new'], 2]);
+});
+
+test('a token of the settings that no key opens is kept anew, and the former row is gone', async () => {
+  await keepGiven(bookOf([], ['set-token'], makeSealer([key('k2', 2)])));
+  const book = bookOf([], ['set-token']);
+  await book.refresh();
+  await keepGiven(book);
+  expect(store.rows).toMatchObject([{ state: 'given', sealed: expect.stringMatching(/^k1\./) }]);
+  expect([book.givenTokens()[0]?.id, book.unopened()]).toEqual([store.rows[0]?.id, []]);
+});
+
+test('what was sealed anew with a key that is not known here is not forgotten by who still knows it', async () => {
+  const book = bookOf(['Bearer set'], ['set-token']);
+  await book.confirm((await book.offer(new Secret('Bearer made'), value)).id);
+  await keepGiven(book);
+  await resealSecrets(store, makeSealer([key('k2', 2), key('k1', 1)]), 'k2');
+  await book.refresh();
+  await keepGiven(book);
+  const { id } = await book.offer(new Secret('Bearer new'), value);
+  await book.confirm(id);
+  expect(store.rows.map(({ state, sealed }) => `${state} ${sealed.slice(0, 2)}`).sort()).toEqual([
+    'active k1',
+    'given k2',
+    'retired k2',
+  ]);
+  expect(accepted(book)).toEqual(['Bearer new']);
 });
 
 test('all are sealed anew with the first key, once', async () => {

@@ -101,6 +101,24 @@ test('a receiver without keys tells of what it could not know a delivery by, and
   ]);
 });
 
+test('a replaced value that no key opens is told where the settings may name it still', async () => {
+  const named = { WEBHOOK_AUTHORIZATION: 'Bearer set' };
+  const { book } = subscribingWith(keyOf('k1', 1), makeHandClock(Date.now()), named);
+  const value = { kind: 'authorization', user: null, connectionId: null } as const;
+  await book.confirm((await book.offer(new Secret('Bearer made'), value)).id);
+  await book.drop(book.held('authorization')[0]!.id);
+  const toldWith = async (more: Record<string, string>) => {
+    const worker = subscribingWith(keyOf('k2', 2), makeHandClock(Date.now()), more);
+    await worker.book.refresh();
+    return worker.conditions().map(({ detail }) => detail);
+  };
+  expect(await toldWith({})).toEqual([]);
+  expect(await toldWith(named)).toEqual([
+    'What deliveries are known by cannot be opened: no encryption key with id k1 is configured. It is an Authorization ' +
+      'value that was replaced. What comes with a replaced value is accepted again where WEBHOOK_AUTHORIZATION names it',
+  ]);
+});
+
 test('a receiver tells whoever evaluates alerts, each time it follows, and once that it is over', async () => {
   const id = await activeToken();
   const clock = makeHandClock(Date.now());
