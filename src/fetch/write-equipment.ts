@@ -6,7 +6,7 @@
  */
 
 import type { Connection } from '../model/connection';
-import type { AcceptedView, EquipmentWish, RawItem, RawRead } from '../model/provider-data';
+import type { AcceptedView, EquipmentWish, RawFault, RawItem, RawRead } from '../model/provider-data';
 import { withoutEndSlashes } from '../model/without-end-slashes';
 import type { EquipmentAddresses } from './equipment-addresses';
 import { mayShow } from './equipment-ids';
@@ -40,13 +40,14 @@ export function makeWriteEquipment(parts: WriteEquipmentParts) {
       { method: 'POST', address, operation, body: bodyOf(wish, {}) },
       reached.reach,
     );
-    if ('fault' in written) return written;
+    if ('fault' in written) return { fault: asUnanswered(written.fault) };
     const id = idOf(written.value);
     const accepted: AcceptedView = { id, organizationId, visible: false };
     // 202, or a 201 that does not say where: accepted, and not to be seen yet.
     if (id === null) return { value: accepted };
     const read = await readRecord('equipment', id, organizationId);
-    if ('fault' in read) return read.fault.answer?.kind === 'gone' ? { value: accepted } : read;
+    // What was taken is none that failed, whatever keeps it from being read.
+    if ('fault' in read) return { value: accepted };
     return asWished(read.value, wish, organizationId);
   }
 
@@ -82,6 +83,24 @@ export function makeWriteEquipment(parts: WriteEquipmentParts) {
   }
 
   return { create, update };
+}
+
+/** It did not reach the provider, or not as a request of ours. */
+const unsent = new Set([
+  'address-private',
+  'connection-refused',
+  'name-not-resolved',
+  'tls-refused',
+  'signature-refused',
+]);
+
+/** Asked for again, what was acted upon would be there twice: a serial number is not required. */
+function asUnanswered(fault: RawFault): RawFault {
+  if (fault.answer?.kind !== 'transient' || fault.address === null || unsent.has(fault.answer.code))
+    return fault;
+  const advice =
+    'it may have been created all the same: see `tramline equipment list` before it is asked for again';
+  return { ...fault, detail: `${fault.detail}; ${advice}` };
 }
 
 /** A success only where the provider shows what was wished. */

@@ -315,6 +315,31 @@ describe('writing equipment', () => {
     expect(await staged.client.data.createEquipment('4711', wish)).toEqual({ value: accepted('7') });
   });
 
+  test('a record that cannot be read now was created all the same', async () => {
+    equipmentApi().post('/isg/organizations/4711/equipment').reply(201, { id: 7 }, json);
+    equipmentApi().get('/isg/equipment/7').query(true).reply(503);
+    expect(await staged.client.data.createEquipment('4711', wish)).toEqual({ value: accepted('7') });
+  });
+
+  test('where no answer comes it may have been created, where nobody was reached it was not', async () => {
+    const failed = async (code: string) => {
+      equipmentApi()
+        .post('/isg/organizations/4711/equipment')
+        .replyWithError(Object.assign(new Error(), { code }));
+      const created = await staged.client.data.createEquipment('4711', wish);
+      return 'fault' in created ? created.fault.detail : null;
+    };
+    expect(await failed('ECONNRESET')).toBe(
+      'no answer: connection-reset; it may have been created all the same: see `tramline equipment list` before it ' +
+        'is asked for again',
+    );
+    expect(await failed('ECONNREFUSED')).toBe('no answer: connection-refused');
+    equipmentApi().post('/isg/organizations/4711/equipment').reply(502);
+    expect(await staged.client.data.createEquipment('4711', wish)).toMatchObject({
+      fault: { detail: expect.stringContaining('may have been created') },
+    });
+  });
+
   test('a refusal is told in the provider’s words', async () => {
     const said = [{ gud: 'g', message: 'serialNumber is not unique', code: 400 }];
     equipmentApi().post('/isg/organizations/4711/equipment').reply(400, said, json);
