@@ -12,7 +12,7 @@ export interface EndDoors {
   server: Pick<AuthorizationServer, 'application'> | null;
 }
 
-/** An address that is not there may have moved since it was listed: then it is looked for once more. */
+/** What is not there may have moved since it was listed, or while it was: then it is looked for once more. */
 const looksMax = 2;
 
 /**
@@ -25,7 +25,7 @@ export async function endConnection({ calls, server }: EndDoors, organizationId:
   if (token === null) return false;
   for (let looks = 0; looks < looksMax; looks += 1) {
     const addresses = await connectionsOf(calls, token, organizationId);
-    if (addresses === null) return false;
+    if (addresses === null) continue;
     let moved = false;
     for (const url of addresses) {
       const { status } = await calls.call({ method: 'DELETE', url, sign: { token }, ofApi: true });

@@ -104,10 +104,17 @@ export function makeTokenCalls(
   async function* list(first: string, token: UserToken): AsyncGenerator<TokenListed, void> {
     const connection: Connection = { ...nobody, ...token };
     const call = async ({ url }: { url: URL }) => pageOf(url, await read(url.href, token));
+    let met = 0;
+    let total: number | null = null;
     for await (const page of pages({ first, operation: 'organizations', connection, call })) {
       if (page.partial) return yield { partial: partialSentence(page) };
       for (const document of page.values) yield { document, self: linksOf(document).get('self') ?? null };
+      met += page.values.length;
+      total = page.total;
     }
+    // Here somebody concludes from what is not listed that it has ended.
+    if (total !== null && met < total)
+      yield { partial: `it says of itself that it has ${total} entries, and showed ${met}` };
   }
 
   return {

@@ -88,6 +88,8 @@ test('one that moved since it was listed is looked for once more', async () => {
   expect(await endConnection(doors, '4711')).toBe(true);
   expect(called.map(({ url }) => url)).toEqual([addressOf('c-2'), addressOf('moved')]);
   expect(await endConnection(stage({ looks: [looks[0]!, []], statuses: [404] }).doors, '4711')).toBe(true);
+  const between = stage({ looks: [[{ partial: 'page 2: it was not answered with a page' }], [moved]] });
+  expect(await endConnection(between.doors, '4711')).toBe(true);
 });
 
 test('nothing is asked without an issuer, or a token of the application', async () => {

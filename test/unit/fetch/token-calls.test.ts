@@ -93,7 +93,9 @@ test('a listing is read page by page with the token, and what ends it before its
     .get('/platform/connections?pageOffset=1')
     .reply(200, page([null]), json)
     .get('/platform/connections?itemLimit=100')
-    .reply(503);
+    .reply(503)
+    .get('/platform/connections?itemLimit=100')
+    .reply(200, { ...page([own]), total: 2 }, json);
   const listed = async (url = `${origin}/platform/connections`) => {
     const lines: unknown[] = [];
     for await (const line of calls.list(url, connectionOf())) lines.push(line);
@@ -104,6 +106,11 @@ test('a listing is read page by page with the token, and what ends it before its
     { document: null, self: null },
   ]);
   expect(await listed()).toEqual([{ partial: expect.stringContaining('(status-503)') }]);
+  // One that says that there is more is not read to its end, though it names no next page.
+  expect(await listed()).toMatchObject([
+    { document: own },
+    { partial: expect.stringMatching(/has 2 .* showed 1$/) },
+  ]);
   expect(await listed('https://elsewhere.test/')).toEqual([
     { partial: expect.stringContaining('(address-refused)') },
   ]);
