@@ -31,9 +31,28 @@ function queryOf(text: string): string | null {
   return /(^|&)(code|oauth_verifier|error|oauth_problem)=/.test(text) ? text : null;
 }
 
-/** The token and what was shown for it, or the latter alone. */
+/** What a page writes before a value that it shows, copied with it. */
+function labelOf(word: string | undefined): 'code' | 'token' | null {
+  if (word === undefined) return null;
+  if (/^(?:oauth_)?(?:code|verifier):?$/i.test(word)) return 'code';
+  return /^(?:oauth_)?(?:token|state):?$/i.test(word) ? 'token' : null;
+}
+
+/** The token and what was shown for it, or the latter alone; each with the page's word for it or without. */
 function valuesOf(text: string): Carried | null {
-  const [first = '', second, ...more] = text.split(/[\s,]+/);
-  if (more.length > 0) return null;
-  return second === undefined ? { code: first, token: null } : { code: second, token: first };
+  const labelled: { code?: string; token?: string } = {};
+  const bare: string[] = [];
+  const words = text.split(/[\s,]+/);
+  for (let at = 0; at < words.length; at += 1) {
+    const label = labelOf(words[at]);
+    const value = words[at + 1];
+    if (label === null || value === undefined || labelOf(value) !== null) bare.push(words[at] as string);
+    else {
+      labelled[label] ??= value;
+      at += 1;
+    }
+  }
+  const code = labelled.code ?? bare.pop();
+  const token = labelled.token ?? bare.pop() ?? null;
+  return code === undefined || bare.length > 0 ? null : { code, token };
 }

@@ -8,6 +8,10 @@ test.each([
   ['code=c&state=s', { code: 'c', token: 's' }],
   ['  token  verifier \n', { code: 'verifier', token: 'token' }],
   ['token, verifier', { code: 'verifier', token: 'token' }],
+  ['Code abc', { code: 'abc', token: null }],
+  ['Token: t\tVerifier: v', { code: 'v', token: 't' }],
+  ['verifier v, oauth_token t', { code: 'v', token: 't' }],
+  ['t Verifier v', { code: 'v', token: 't' }],
   ['only-the-code', { code: 'only-the-code', token: null }],
   ['farm-app:done?error=access_denied&state=s', { error: declined }],
   [
@@ -20,7 +24,7 @@ test.each([
   expect(carriedAnswer(line)).toEqual(carried);
 });
 
-test.each(['', '   ', 'three words here', 'https://tramline.test/?x=1', 'x'.repeat(4097)])(
+test.each(['', '   ', 'three words here', 'Code a b c', 'https://tramline.test/?x=1', 'x'.repeat(4097)])(
   '%p is not',
   (line) => {
     expect(carriedAnswer(line)).toBeNull();
