@@ -150,6 +150,12 @@ const warnings: Check[] = [
     s.providerEquipmentApi === 'old' &&
     nowMs >= oldEquipmentEndsMs &&
     'PROVIDER_EQUIPMENT_API=old: the machine and implement endpoints are deprecated since 2025-01-01; `new` reads the same documents',
+  // A day for what is tomorrow elsewhere. It is no fault: the clock may be what is wrong.
+  (s, nowMs) =>
+    s.providerPlan === 'sandbox' &&
+    s.providerSandboxSince !== null &&
+    Date.parse(s.providerSandboxSince) > nowMs + 86_400_000 &&
+    'PROVIDER_SANDBOX_SINCE lies ahead: no month of the sandbox is counted until then',
 ];
 
 /** What contradicts what. */

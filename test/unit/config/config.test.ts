@@ -495,6 +495,16 @@ describe('what is probably not meant is a warning', () => {
     expect(warningsOf(environment)).toEqual([expect.stringMatching(new RegExp(`^${beginning}`))]);
   });
 
+  test('a sandbox that is to begin later is warned of, not one that begins today anywhere', () => {
+    const warnedAt = (nowMs: number) =>
+      loadSettings('command', { PROVIDER_PLAN: 'sandbox', PROVIDER_SANDBOX_SINCE: '2026-03-02' }, nowMs)
+        .warnings;
+    expect(warnedAt(Date.UTC(2026, 2, 1) - 1)).toEqual([
+      expect.stringMatching(/^PROVIDER_SANDBOX_SINCE lies ahead/),
+    ]);
+    expect(warnedAt(Date.UTC(2026, 2, 1))).toEqual([]);
+  });
+
   test('the older equipment endpoints are warned of from the first of January 2025 on', () => {
     const warnedAt = (nowMs: number) =>
       loadSettings('command', { PROVIDER_EQUIPMENT_API: 'old' }, nowMs).warnings;
