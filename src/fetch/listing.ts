@@ -110,12 +110,9 @@ export function makeListItems(parts: ListingParts): ListItems {
       return yield* listOld(parts, oldEquipment, request, connection, caller);
     }
     let received: string | null = null;
-    const headers = {
-      ...(changeToken !== null && { [tokenHeader]: changeToken }),
-      ...(unpaged && { [unpagedHeader]: 'true' }),
-    };
-    // A token is of the whole list: what stands behind its first page is in no list of what changed.
-    let changesOnly = request.from === null && changeToken !== null && changeToken !== '';
+    const unpagedHeaders = unpaged ? { [unpagedHeader]: 'true' } : {};
+    // A token is of one address, the list's own: no other page is asked for with it, nor for what changed.
+    let token = request.from === null ? changeToken : null;
     const listing: Listing = {
       first: firstOf(request),
       operation: of.what === 'equipment' ? 'equipment-list' : of.what,
@@ -125,8 +122,9 @@ export function makeListItems(parts: ListingParts): ListItems {
       call: (question) => {
         const embeds = embedsOf[of.what];
         const url = embeds.length === 0 ? question.url : withEmbeds(question.url, embeds);
-        const asked = { ...question, url, headers, changesOnly };
-        changesOnly = false;
+        const headers = { ...unpagedHeaders, ...(token !== null && { [tokenHeader]: token }) };
+        const asked = { ...question, url, headers, changesOnly: token !== null && token !== '' };
+        token = null;
         return caller.call({
           ...asked,
           heard: (answered) => {

@@ -141,6 +141,18 @@ test('F-14: a change token is sent where it is wanted, and the new one handed on
   });
 });
 
+test('a change token is sent for the address that it is of, and for no later page', async () => {
+  const next = { rel: 'nextPage', uri: 'https://a.test/next' };
+  const body = { values: [{ id: 1 }], links: [next] };
+  const sent = async (more: Partial<ListingRequest>) => {
+    const { asked } = await list({ of: operations, ...more }, { body });
+    return asked.map(({ headers }) => headers);
+  };
+  for (const changeToken of ['old', ''])
+    expect(await sent({ changeToken })).toEqual([{ 'x-acme-signature': changeToken }, {}]);
+  expect(await sent({ changeToken: 'old', from: `${operations.address}?pageOffset=100` })).toEqual([{}, {}]);
+});
+
 test('F-14: a 304 that nobody asked for ends a listing in its middle, and is never the answer that nothing is new', async () => {
   const next = { rel: 'nextPage', uri: 'https://a.test/next' };
   const body = { values: [{ id: 1 }], links: [next] };
