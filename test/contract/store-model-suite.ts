@@ -39,6 +39,7 @@ const losses = fc.integer({ min: 1, max: 3 }).chain((limit) =>
     }),
   ),
 );
+const tells = fc.constant(named('replay, tell again', (w) => w.tellAgain()));
 const asks = fc
   .tuple(organization, fc.constantFrom('all' as const, 'changes' as const, 'older' as const))
   .map(([of, asking]) =>
@@ -128,6 +129,7 @@ const steps = fc.oneof(
   { weight: 2, arbitrary: kills },
   { weight: 2, arbitrary: sends },
   { weight: 1, arbitrary: losses },
+  { weight: 1, arbitrary: tells },
   { weight: 2, arbitrary: asks },
   { weight: 3, arbitrary: pages },
   { weight: 1, arbitrary: fc.boolean().map((full) => named(`sync ${full}`, (w) => w.sync(full))) },

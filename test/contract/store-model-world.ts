@@ -2,7 +2,12 @@
  * The model of a store: what is true at the provider, what was accepted, what is held and what stands on the topics; and
  * what must be so after any step, and at rest.
  */
-import { type EventRecord, type PublishedEvent, recordBytes } from '../../src/model/event';
+import {
+  type Acknowledgement,
+  type EventRecord,
+  type PublishedEvent,
+  recordBytes,
+} from '../../src/model/event';
 import type { Element } from '../../src/model/notification';
 import type { ProbeAgain } from '../../src/model/organization';
 import { replayLease } from '../../src/model/replay';
@@ -82,6 +87,8 @@ export class World {
   held: Held[] = [];
   pages: AskedPage[] = [];
   private life = 0;
+  /** What the store was told last of what stands on the topics. */
+  private told: Acknowledgement[] = [];
   readonly topics = new Map([[equipmentTopic, new ModelTopic(equipmentTopic)]]);
   /** By key, the highest number of a record that Kafka refused: no other life of the store has used it. */
   readonly refused = new Map<string, number>();
@@ -140,6 +147,7 @@ export class World {
     }
     // A page is not flushed: it may be forgotten, and its place and change token with it.
     for (const id of this.quiet) this.unseen.add(id);
+    this.told = [];
     const repeated = this.unanswered.splice(0);
     const unsure = repeated.reduce((sum, elements) => sum + elements.length, 0);
     const { accepted } = await this.hand.store.ledger();
@@ -155,7 +163,17 @@ export class World {
     const rows = await this.hand.store.pickUnsent(limit, 1e9, []);
     const written = rows.map((row) => this.topicOf(row.topic).write(row));
     if (told) await this.hand.store.markSent(written);
+    if (told && written.length > 0) this.told = written;
     if (rows.length < limit) for (const topic of this.topics.values()) topic.check();
+  }
+
+  /** The answer to the last marks is lost, and a replay begins before they are told again: what it sends again waits. */
+  async tellAgain(): Promise<void> {
+    await this.send();
+    await this.replay('resendNewest');
+    const unsent = await this.hand.records();
+    await this.hand.store.markSent(this.told);
+    expect(await this.hand.records()).toEqual(unsent);
   }
 
   private topicOf(name: string): ModelTopic {

@@ -2,6 +2,7 @@
  * Sending again what was published: the newest of each key as the same row, history whole, resources due for a read; and
  * the journal that says where each record went. Every store must pass.
  */
+import { bytesHashOf, type OutboxRow } from '../../src/model/event';
 import { type ReplayRun, type ReplaySelection, replayLease } from '../../src/model/replay';
 import type { TakenTask } from '../../src/model/task';
 import { address, type DamageableStore, draftOf, goneBy, Hand, header, hintOf } from './store-hand';
@@ -155,6 +156,67 @@ export function storeReplaySuite(name: string, open: () => Promise<DamageableSto
       const [row] = await select();
       const { steps } = (await hand.store.explain(row!.eventId))!;
       expect(steps.slice(-3).map((step) => 'offset' in step && step.offset)).toEqual(['7', '8', '9']);
+    });
+
+    test('nor where the store lacks another of what is told', async () => {
+      await hand.publish('1', 'a');
+      const [row] = await hand.records();
+      const told = [
+        { row: row!.row, partition: 2, offset: '7' },
+        { row: row!.row + 1000, partition: 2, offset: '8' },
+      ];
+      await hand.store.markSent(told);
+      const run = await hand.store.beginReplay('x');
+      await hand.store.resendNewest(stepOf(run, 9), rowsOf(await select()));
+      await hand.store.markSent(told);
+      expect(await hand.store.replayPending(run.replay)).toBe(1);
+    });
+
+    test('nor where it went again, since an older event of its key was found after it', async () => {
+      for (const content of ['a', 'b']) await hand.publish('1', content);
+      const rows = await hand.records();
+      await hand.store.markSent(rows.map(({ row }, nth) => ({ row, partition: 2, offset: String(7 + nth) })));
+      const [{ key, sequence, eventId, headers, value }] = rows as [OutboxRow];
+      const bytesHash = bytesHashOf(JSON.stringify(headers), value);
+      const found = { key, sequence, eventId, bytesHash, offset: '9', deleted: false };
+      await hand.store.noteFound({ topic, partition: 2, nextOffset: '10', records: [found] });
+      const told = (await hand.records()).map(({ row }) => ({ row, partition: 2, offset: '20' }));
+      await hand.store.markSent(told);
+      const run = await hand.store.beginReplay('x');
+      await hand.store.resendNewest(stepOf(run, 9), [told[0]!.row]);
+      await hand.store.markSent(told);
+      expect(await hand.store.replayPending(run.replay)).toBe(1);
+    });
+
+    test('on a topic that was made anew an event goes out no more after a newer one of its key', async () => {
+      await hand.publish('1', 'a');
+      await hand.publish('2', 'a');
+      const rows = await hand.records();
+      await hand.store.markSent(rows.map(({ row }, nth) => ({ row, partition: 2, offset: String(nth) })));
+      const run = await hand.store.beginReplay('x');
+      await hand.store.resendNewest(stepOf(run, 9), rowsOf(await select()));
+      await hand.publish('1', 'b');
+      const again = await hand.records();
+      expect(again.map(({ sequence }) => sequence)).toEqual([1, 1, 2]);
+      await hand.store.markSent(again.map(({ row }, nth) => ({ row, partition: 2, offset: String(nth) })));
+      expect(await hand.records()).toEqual([]);
+      expect(await hand.store.replayPending(run.replay)).toBe(0);
+    });
+
+    test('of a topic that was made anew, what is taken for told before goes out once more', async () => {
+      await hand.publish('1', 'a');
+      const [row] = await hand.records();
+      await hand.store.markSent([{ row: row!.row, partition: 2, offset: '70' }]);
+      const run = await hand.store.beginReplay('x');
+      await hand.store.resendNewest(stepOf(run, 9), [row!.row]);
+      for (const [offset, pending] of [
+        ['0', 1],
+        ['1', 0],
+      ] as const) {
+        await hand.store.markSent([{ row: row!.row, partition: 2, offset }]);
+        expect(await hand.store.replayPending(run.replay)).toBe(pending);
+      }
+      expect(await hand.records()).toEqual([]);
     });
 
     test('an event that was decided meanwhile goes out after the repeat', async () => {

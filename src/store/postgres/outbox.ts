@@ -10,6 +10,7 @@ import type { HeldPartition, LeaseHeld } from '../../model/store';
 import type { KnownEnd } from '../../model/topic-end';
 import { type DamagedRow, damagedDetail, headersOf, readableRows } from '../readable-rows';
 import { unsentCountedMax } from '../store-rules';
+import { type NextOffsetOf, type ToldRow, toldBefore } from '../told-before';
 import type { Context, InTransaction } from './context';
 import { type Row, saysDamaged, type Value } from './database';
 import { insertEntries } from './quarantine-entries';
@@ -137,10 +138,6 @@ export async function leads(context: Context, lease: LeaseHeld): Promise<boolean
   return row!.leads;
 }
 
-/**
- * What is told again, since the answer to its commit was lost, is known: where a replay made the row unsent since, it waits
- * for another place.
- */
 export async function markSent(
   context: Context,
   acknowledgements: Acknowledgement[],
@@ -149,21 +146,20 @@ export async function markSent(
   const { database } = context;
   const told = new Map(acknowledgements.map((acknowledged) => [acknowledged.row, acknowledged]));
   const found = await database.all(
-    `SELECT id, topic, event_id, position, log_offset FROM outbox
+    `SELECT id, topic, event_id, position, partition, log_offset FROM outbox
      WHERE id = ANY($1::bigint[]) AND state = 0 AND ($2::text IS NULL OR ${leading(2)}) ORDER BY id FOR NO KEY UPDATE`,
     [...told.keys()],
     ...leaderOf(lease, context),
   );
   if (found.length === 0) return;
-  const repeats = found
-    .filter(({ log_offset }) => log_offset !== null)
-    .map(({ id, topic }) => ({ topic, ...told.get(id)! }));
-  const known = await knownOf(context, repeats);
-  const unsent = found.filter(({ id }) => !known.has(id));
-  const positions = new Map<number, number | null>(unsent.map(({ id, position }) => [id, position]));
-  const marked = new Map([...told].filter(([row]) => positions.has(row)));
-  let position = await lastPosition(context, unsent.filter((row) => row.position === null).length);
-  const given = [...marked.values()].map(({ row }) => positions.get(row) ?? ++position);
+  const unsent = new Map(found.map((row) => [row.id as number, row]));
+  const rows = [...told.values()].flatMap((acknowledged) => {
+    const row = unsent.get(acknowledged.row);
+    return row === undefined ? [] : [acknowledgedRow(row, acknowledged)];
+  });
+  const known = toldBefore(rows, await endsOf(context, rows));
+  const marked = rows.filter(({ id }) => !known.has(id));
+  let last = await lastPosition(context, marked.filter(({ position }) => position === null).length);
   // What Kafka had before keeps its place in the journal: another place is that of a replay.
   await database.run(
     `UPDATE outbox o SET state = CASE WHEN n.partition IS NULL THEN 1 ELSE 2 END, position = n.position,
@@ -172,61 +168,64 @@ export async function markSent(
        sent_at = CASE WHEN o.log_offset IS NULL THEN $5 ELSE o.sent_at END
      FROM unnest($1::bigint[], $2::bigint[], $3::int[], $4::text[]) AS n (id, position, partition, log_offset)
      WHERE o.id = n.id`,
-    [...marked.keys()],
-    given,
-    [...marked.values()].map(({ partition }) => partition),
-    [...marked.values()].map(({ offset }) => offset),
+    marked.map(({ id }) => id),
+    marked.map(({ position }) => position ?? ++last),
+    marked.map(({ partition }) => partition),
+    marked.map(({ offset }) => offset),
     context.nowMs(),
   );
-  const places = found.flatMap(({ id, topic, event_id: eventId, log_offset: before }) => {
-    const { partition, offset } = told.get(id)!;
-    return partition === null || offset === null ? [] : [{ id, topic, partition, offset, eventId, before }];
-  });
   await notePlaces(
     context,
-    places.filter(({ id, before }) => before !== null && marked.has(id)),
+    marked.filter(isPlaced).filter(({ firstOffset }) => firstOffset !== null),
   );
   // A row that is not here stands on its topic all the same: who reads on from the end as it was finds it.
-  if (found.length === told.size)
+  if (rows.length === told.size)
     await noteEnds(
       context,
-      places.map((place) => ({ ...place, nextOffset: String(BigInt(place.offset) + 1n), last: place })),
+      rows
+        .filter(isPlaced)
+        .map((row) => ({ ...row, nextOffset: String(BigInt(row.offset) + 1n), last: row })),
     );
 }
 
-/**
- * Of rows that were sent before, those at a place where they are known, from the first time or by a replay. The journal of
- * replays is asked only where a topic's end is known beyond the place, as it is not of what has just been sent.
- */
-async function knownOf(
-  { database }: Context,
-  repeats: (Acknowledgement & { topic: string })[],
-): Promise<Set<number>> {
-  if (repeats.length === 0) return new Set();
-  const rows = await database.all(
-    `SELECT n.id FROM unnest($1::bigint[], $2::text[], $3::int[], $4::text[]) AS n (id, topic, partition, log_offset)
-     JOIN topic_ends e ON e.topic = n.topic AND e.partition = n.partition
-       AND e.next_offset::bigint > n.log_offset::bigint
-     JOIN outbox o ON o.id = n.id
-     WHERE (o.partition = n.partition AND o.log_offset = n.log_offset)
-       OR (SELECT count(*) FROM replayed r WHERE r.outbox_id = n.id AND r.topic = n.topic
-         AND r.partition = n.partition AND r.log_offset = n.log_offset) > 0`,
-    repeats.map(({ row }) => row),
+interface AcknowledgedRow extends ToldRow {
+  eventId: string;
+  position: number | null;
+}
+
+function acknowledgedRow(row: Row, { partition, offset }: Acknowledgement): AcknowledgedRow {
+  return {
+    ...{ partition, offset },
+    id: row.id,
+    topic: row.topic,
+    eventId: row.event_id,
+    position: row.position,
+    firstPartition: row.partition,
+    firstOffset: row.log_offset,
+  };
+}
+
+type Placed = AcknowledgedRow & { partition: number; offset: string };
+
+function isPlaced(row: AcknowledgedRow): row is Placed {
+  return row.partition !== null && row.offset !== null;
+}
+
+/** Of the partitions of what was sent before. */
+async function endsOf({ database }: Context, rows: AcknowledgedRow[]): Promise<NextOffsetOf> {
+  const repeats = rows.filter(({ firstOffset }) => firstOffset !== null);
+  if (repeats.length === 0) return () => null;
+  const ends = await database.all(
+    `SELECT e.topic, e.partition, e.next_offset FROM topic_ends e
+     WHERE (e.topic, e.partition) IN (SELECT * FROM unnest($1::text[], $2::int[]))`,
     repeats.map(({ topic }) => topic),
     repeats.map(({ partition }) => partition),
-    repeats.map(({ offset }) => offset),
   );
-  return new Set(rows.map(({ id }) => id));
+  const known = new Map(ends.map((end) => [`${end.topic}/${end.partition}`, end.next_offset]));
+  return (topic, partition) => known.get(`${topic}/${partition}`) ?? null;
 }
 
-interface Place {
-  id: number;
-  topic: string;
-  partition: number;
-  offset: string;
-}
-
-async function notePlaces(context: Context, places: Place[]): Promise<void> {
+async function notePlaces(context: Context, places: Placed[]): Promise<void> {
   if (places.length === 0) return;
   await context.database.run(
     `UPDATE replayed r SET partition = n.partition, log_offset = n.log_offset, sent_at = $5

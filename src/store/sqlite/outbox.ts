@@ -9,6 +9,7 @@ import type { HeldPartition, LeaseHeld } from '../../model/store';
 import type { KnownEnd } from '../../model/topic-end';
 import { type DamagedRow, headersOf, publishedEvent, readableRows } from '../readable-rows';
 import { eventsBytesMax, unsentCountedMax } from '../store-rules';
+import { type ToldRow, toldBefore } from '../told-before';
 import type { Context } from './context';
 import type { Row } from './database';
 import { insertQuarantine } from './quarantine';
@@ -99,83 +100,76 @@ export function leads(context: Context, { name, holder, ends = [] }: LeaseHeld):
   const held = 'SELECT 1 FROM leases WHERE name = ? AND holder = ? AND until > ?';
   if (database.get(held, name, holder, nowMs()) === undefined) return false;
   return ends.every(({ topic, partition, nextOffset }) => {
-    const noted = 'SELECT next_offset FROM topic_ends WHERE topic = ? AND partition = ?';
-    const known = database.get(noted, topic, partition);
-    return known !== undefined && BigInt(String(known.next_offset)) >= BigInt(nextOffset);
+    const known = nextOffsetOf(context, topic, partition);
+    return known !== null && BigInt(known) >= BigInt(nextOffset);
   });
 }
 
-/**
- * What is told again, since nobody heard that it was marked, is known: where a replay made the row unsent since, it waits
- * for another place.
- */
+function nextOffsetOf({ database }: Context, topic: string, partition: number): string | null {
+  const noted = 'SELECT next_offset FROM topic_ends WHERE topic = ? AND partition = ?';
+  const end = database.get(noted, topic, partition);
+  return end === undefined ? null : String(end.next_offset);
+}
+
 export function markSent(context: Context, acknowledgements: Acknowledgement[], lease?: LeaseHeld): void {
   if (lease !== undefined && !leads(context, lease)) return;
   const nowMs = context.nowMs();
-  let isWhole = true;
+  const found = acknowledgements.flatMap((told) => acknowledgedRow(context, told) ?? []);
+  const known = toldBefore(found, (topic, partition) => nextOffsetOf(context, topic, partition));
   const ends = new Map<string, KnownEnd>();
-  for (const { row, partition, offset } of acknowledgements) {
-    // Looked up and marked apart, as a key's next number is.
-    const unsent = context.database.get(
-      'SELECT topic, event_id, position, log_offset FROM outbox WHERE id = ? AND state = 0',
-      row,
-    );
-    isWhole &&= unsent !== undefined;
-    if (unsent === undefined) continue;
-    const place =
-      partition === null || offset === null ? null : { topic: String(unsent.topic), partition, offset };
-    if (place !== null) {
-      const last = { offset: place.offset, eventId: String(unsent.event_id) };
-      const nextOffset = String(BigInt(place.offset) + 1n);
-      ends.set(`${place.topic}/${partition}`, { ...place, nextOffset, last });
+  for (const { id, eventId, position, firstOffset, ...place } of found) {
+    const { topic, partition, offset } = place;
+    if (partition !== null && offset !== null) {
+      const nextOffset = String(BigInt(offset) + 1n);
+      ends.set(`${topic}/${partition}`, { topic, partition, nextOffset, last: { offset, eventId } });
     }
-    const isRepeat = place !== null && unsent.log_offset !== null;
-    if (isRepeat && isKnown(context, row, place)) continue;
+    if (known.has(id)) continue;
     // What Kafka had before keeps its place in the journal: another place is that of a replay.
     context.database.run(
       `UPDATE outbox SET state = ?, position = ?, partition = iif(log_offset IS NULL, ?, partition),
          sent_at = iif(log_offset IS NULL, ?, sent_at), log_offset = coalesce(log_offset, ?) WHERE id = ?`,
       partition === null ? 1 : 2,
-      unsent.position ?? context.nextPosition(),
+      position ?? context.nextPosition(),
       partition,
       nowMs,
       offset,
-      row,
+      id,
     );
-    if (isRepeat) notePlace(context, row, place, nowMs);
+    if (firstOffset !== null && offset !== null) notePlace(context, id, place, nowMs);
   }
   // A row that is not here stands on its topic all the same: who reads on from the end as it was finds it.
-  if (isWhole) for (const end of ends.values()) noteEnd(context, end);
+  if (found.length === acknowledgements.length) for (const end of ends.values()) noteEnd(context, end);
 }
 
-interface Place {
-  topic: string;
-  partition: number;
-  offset: string;
+interface AcknowledgedRow extends ToldRow {
+  eventId: string;
+  position: number | null;
 }
 
-/**
- * Where it was sent before, the first time or by a replay. The journal of replays is asked only where the topic's end is
- * known beyond the place, as it is not of what has just been sent.
- */
-function isKnown({ database }: Context, row: number, { topic, partition, offset }: Place): boolean {
-  const found = database.get(
-    `SELECT 1 FROM topic_ends
-     WHERE topic = ?2 AND partition = ?3 AND CAST(next_offset AS INTEGER) > CAST(?4 AS INTEGER) AND (
-       EXISTS (SELECT 1 FROM outbox WHERE id = ?1 AND partition = ?3 AND log_offset = ?4) OR EXISTS (
-         SELECT 1 FROM replayed WHERE outbox_id = ?1 AND topic = ?2 AND partition = ?3 AND log_offset = ?4))`,
-    row,
-    topic,
-    partition,
-    offset,
+/** Looked up and marked apart, as a key's next number is; null when it is not unsent. */
+function acknowledgedRow(
+  { database }: Context,
+  { row: id, partition, offset }: Acknowledgement,
+): AcknowledgedRow | null {
+  const unsent = database.get(
+    'SELECT topic, event_id, position, partition, log_offset FROM outbox WHERE id = ? AND state = 0',
+    id,
   );
-  return found !== undefined;
+  if (unsent === undefined) return null;
+  return {
+    ...{ id, partition, offset },
+    topic: String(unsent.topic),
+    eventId: String(unsent.event_id),
+    position: unsent.position as number | null,
+    firstPartition: unsent.partition as number | null,
+    firstOffset: unsent.log_offset as string | null,
+  };
 }
 
 function notePlace(
   { database }: Context,
   row: number,
-  { topic, partition, offset }: Place,
+  { topic, partition, offset }: Pick<ToldRow, 'topic' | 'partition' | 'offset'>,
   nowMs: number,
 ): void {
   database.run(
