@@ -18,6 +18,8 @@ import { listOne, putStatus } from './subscriptions';
 export interface LookDoors
   extends Pick<SubscribeDoors, 'book' | 'calls' | 'connections' | 'target' | 'problemOf'> {
   clock: Clock;
+  /** What was told of subscriptions, by whichever process, and is not over. */
+  open(): Promise<Open[]>;
   /** What the provider lists cannot be read; nobody asked for it. */
   failed(error: unknown): void;
 }
@@ -25,6 +27,24 @@ export interface LookDoors
 export type Finding = Condition & { name: 'subscription-ended' | 'subscription-expired' };
 /** By subscription. */
 export type Findings = ReadonlyMap<string, Finding>;
+
+/** A finding of which it is told: what is left of one when who found it is no more. */
+export type Open = Pick<Finding, 'name' | 'sinceMs'> & { subscriptionId: string };
+
+const wordsOfOpen: Record<Finding['name'], string> = {
+  'subscription-ended': 'was found to have ended',
+  'subscription-expired': 'was found expired and was not renewed',
+};
+
+/** As far as nobody can look anew. */
+function foundBefore(open: Open[]): Findings {
+  return new Map(
+    open.map(({ name, sinceMs, subscriptionId: id }): [string, Finding] => {
+      const detail = `Subscription ${id} ${wordsOfOpen[name]}, and cannot be looked at now.`;
+      return [id, { name, sinceMs, detail, labels: { subscription_id: id } }];
+    }),
+  );
+}
 
 /** A token whose subscription is nowhere to be found was never taken. */
 const forgottenMs = 86_400_000;
@@ -35,9 +55,13 @@ export interface Look {
   whole: boolean;
 }
 
-/** Costs a listing for each valid connection that may have some. Rejects as the store does. */
-export async function lookAtSubscriptions(doors: LookDoors, before: Findings): Promise<Look> {
+/**
+ * Costs a listing for each valid connection that may have some. Where the last look was none that was whole, somebody else, or
+ * this process in a former life, may have found what nobody can look at any more. Rejects as the store does.
+ */
+export async function lookAtSubscriptions(doors: LookDoors, last: Look): Promise<Look> {
   const { book } = doors;
+  const before = last.whole ? last.findings : new Map([...foundBefore(await doors.open()), ...last.findings]);
   const found = new Map<string, Finding>();
   await keepGiven(book);
   const valid = doors.connections().filter(({ status }) => status === 'valid');

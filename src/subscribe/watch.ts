@@ -94,7 +94,7 @@ export function makeSubscriptionWatch(doors: WatchDoors): SubscriptionWatch {
   async function lookAndPlan(): Promise<void> {
     const expired = () => [...findings.values()].some(({ name }) => name === 'subscription-expired');
     nextLookMs = clock.steadyMs() + Math.min(doors.checkMs, retryMsMax);
-    ({ findings, whole: lookedWhole } = await lookAtSubscriptions(doors, findings));
+    ({ findings, whole: lookedWhole } = await lookAtSubscriptions(doors, { findings, whole: lookedWhole }));
     if (lookedWhole) looks = await doors.store.countLooks(1);
     const isOffered = book.held('authorization').some(({ state }) => state === 'offered');
     if (isOffered) await doors.confirm();

@@ -4,6 +4,7 @@
  */
 
 import { randomUUID } from 'node:crypto';
+import { conditionRows } from '../alert/catalogue';
 import type { Settings } from '../config';
 import type { Condition, ConditionName } from '../model/alert';
 import type { Connection } from '../model/connection';
@@ -11,6 +12,7 @@ import type { Store } from '../model/store';
 import type { SubscriptionCalls, SubscriptionsApi } from '../model/subscription';
 import { withoutEndSlashes } from '../model/without-end-slashes';
 import { listingFaultOf, problemOf } from '../operations/provider-api';
+import type { Open } from '../subscribe/look';
 import { makeSecretBook, type SecretBook } from '../subscribe/secret-book';
 import { makeSubscriptionsApi } from '../subscribe/subscriptions';
 import { makeUnopenedWatch } from '../subscribe/unopened';
@@ -96,6 +98,7 @@ export function wireSubscribing(settings: Settings, parts: SubscribingParts): Su
       problemOf,
       failed,
       confirm: async () => void (await api.delivery()),
+      open: () => openOf(store),
       pausedMs: parts.pausedMs,
       leaseMs: settings.leaseSeconds * 1000,
       checkMs: settings.subscriptionCheckSeconds * 1000,
@@ -132,6 +135,18 @@ export function wireSubscribing(settings: Settings, parts: SubscribingParts): Su
       await Promise.all([follow.stop(), watching?.stop()]);
     },
   };
+}
+
+/** What is told of single subscriptions: where there are many it is one alert, which names no one. */
+async function openOf(store: Pick<Store, 'listAlerts'>): Promise<Open[]> {
+  const names = ['subscription-ended', 'subscription-expired'] as const;
+  return (await store.listAlerts()).flatMap((alert) => {
+    const name = names.find((one) => conditionRows[one].name === alert.name);
+    const subscriptionId = alert.labels.subscription_id;
+    const isOpen = alert.state === 'firing' && alert.quietSinceMs === null;
+    if (name === undefined || subscriptionId === undefined || !isOpen) return [];
+    return [{ name, subscriptionId, sinceMs: alert.startsAtMs }];
+  });
 }
 
 /** Tells whoever evaluates alerts while there is something to tell, and once that there is nothing more. */

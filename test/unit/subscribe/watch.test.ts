@@ -1,6 +1,7 @@
 // Who looks after subscriptions: what has expired is renewed, what cannot be is told until it can, silence is told until
 // it ends, and only one process does either.
 import { problemOf } from '../../../src/operations/provider-api';
+import type { Open } from '../../../src/subscribe/look';
 import { makeSubscriptionsApi } from '../../../src/subscribe/subscriptions';
 import { makeSubscriptionWatch, type SubscriptionWatch } from '../../../src/subscribe/watch';
 import { faultOf } from '../../support/scripted-calls';
@@ -12,12 +13,14 @@ let holds: boolean;
 let confirmations: number;
 let pausedMs: number;
 let troubles: unknown[];
+let open: Open[];
 
 function watchOf({ doors, store, clock }: Stage, silenceMsMin = 10_000): SubscriptionWatch {
   holds = true;
   confirmations = 0;
   pausedMs = 0;
   troubles = [];
+  open = [];
   return makeSubscriptionWatch({
     ...doors,
     problemOf,
@@ -32,6 +35,7 @@ function watchOf({ doors, store, clock }: Stage, silenceMsMin = 10_000): Subscri
     confirm: async () => {
       confirmations += 1;
     },
+    open: async () => open,
     failed: (error) => void troubles.push(error),
     pausedMs: () => pausedMs,
     holder: 'h',
@@ -303,6 +307,30 @@ describe('a subscription whose consent is refused', () => {
     expect(watch.conditions()).toEqual(before);
     await makeSubscriptionsApi(stage.doors).end('s1');
     await look();
+    expect(told()).toEqual([]);
+  });
+
+  test.each([
+    ['ended', 'was found to have ended'],
+    ['expired', 'was found expired and was not renewed'],
+  ] as const)('is %s still after a restart, until it is ended here', async (how, words) => {
+    refuse(false);
+    watch = watchOf(stage);
+    const [name, sinceMs] = [`subscription-${how}`, stage.clock.nowMs() - 1000] as const;
+    open = [{ name, subscriptionId: 's1', sinceMs }];
+    await watch.step();
+    const detail = `Subscription s1 ${words}, and cannot be looked at now.`;
+    expect(watch.conditions()).toEqual([{ name, sinceMs, detail, labels: { subscription_id: 's1' } }]);
+    expect(watch.settled()).toContain(name);
+    await makeSubscriptionsApi(stage.doors).end('s1');
+    await look();
+    expect(told()).toEqual([]);
+  });
+
+  test('is as it is looked at where somebody can, whatever was told before', async () => {
+    watch = watchOf(stage);
+    open = [{ name: 'subscription-ended', subscriptionId: 's1', sinceMs: 0 }];
+    await watch.step();
     expect(told()).toEqual([]);
   });
 });

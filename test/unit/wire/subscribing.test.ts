@@ -2,18 +2,23 @@
 // key. Method: the real embedded store; a receiver follows it, a worker is asked.
 
 import { loadSettings } from '../../../src/config';
-import type { Condition } from '../../../src/model/alert';
+import type { Alert, Condition } from '../../../src/model/alert';
+import type { Connection } from '../../../src/model/connection';
 import { Secret } from '../../../src/tools/secret';
 import { type Subscribing, wireSubscribing } from '../../../src/wire/subscribing';
 import { openSqlite } from '../../contract/open-sqlite';
 import type { StoreUnderTest } from '../../contract/store-hand';
 import { makeHandClock } from '../../support/hand-clock';
+import { connectionOf } from '../../support/provider-client';
+import { makeScriptedCalls } from '../../support/scripted-calls';
 import { until } from '../../support/until';
 
 const soon = { withinMs: 10_000 };
 const keyOf = (id: string, byte: number) => `${id}:${Buffer.alloc(32, byte).toString('base64')}`;
 
 let under: StoreUnderTest;
+/** Nobody has a subscription at the provider. */
+const calls = makeScriptedCalls();
 beforeEach(async () => {
   under = await openSqlite();
 });
@@ -24,6 +29,7 @@ function subscribingWith(
   keys: string | null,
   clock = makeHandClock(Date.now()),
   more: Record<string, string> = {},
+  connections: Connection[] = [],
 ): Subscribing {
   const { settings } = loadSettings('command', {
     ...(keys === null ? { ROLE: 'receiver' } : { ENCRYPTION_KEYS: keys }),
@@ -34,9 +40,10 @@ function subscribingWith(
     store: under.store,
     clock,
     calls: () => {
-      throw new Error('nobody is asked');
+      if (connections.length === 0) throw new Error('nobody is asked');
+      return calls;
     },
-    connections: () => [],
+    connections: () => connections,
     sees: () => new Set(),
     ready: async () => {},
     pausedMs: () => 0,
@@ -137,5 +144,39 @@ test('a receiver tells whoever evaluates alerts, each time it follows, and once 
     expect(await told()).toEqual([[]]);
   } finally {
     await receiver.stop();
+  }
+});
+
+test('a worker that starts goes on telling that a subscription has ended whose consent is refused since', async () => {
+  await activeToken();
+  const told = { name: 'TramlineSubscriptionEnded', severity: 'critical', state: 'firing' } as const;
+  const alertOf = (subscription_id: string, more: Partial<Alert> = {}): Alert => ({
+    ...told,
+    fingerprint: `${subscription_id} ${more.name}`,
+    labels: { subscription_id },
+    annotations: {},
+    startsAtMs: 5000,
+    resolvedAtMs: null,
+    returns: 0,
+    quietSinceMs: null,
+    coversUntilMs: null,
+    sent: {},
+    ...more,
+  });
+  const over = { name: 'TramlineSubscriptionExpired', quietSinceMs: 6000 };
+  await under.store.saveAlerts([alertOf('s1'), alertOf('s1', over), alertOf('s2')]);
+  const worker = subscribingWith(keyOf('k1', 1), makeHandClock(Date.now()), {}, [
+    connectionOf({ status: 'refused' }),
+    connectionOf({ connectionId: 'c2', user: 'bob' }),
+  ]);
+  const ended = () => worker.conditions().filter(({ name }) => name !== 'subscription-silent');
+  await worker.start('worker');
+  try {
+    await until(async () => ended().length > 0, soon);
+    expect(ended()).toMatchObject([
+      { name: 'subscription-ended', sinceMs: 5000, labels: { subscription_id: 's1' } },
+    ]);
+  } finally {
+    await worker.stop();
   }
 });
