@@ -69,10 +69,10 @@ export function makeSealer(keys: SealingKey[]): Sealer {
       );
     },
     unseal(sealed, context) {
-      const [id, nonce, tag, text] = sealed.split('.');
+      const [id = '', nonce = '', tag = '', text = ''] = sealed.split('.');
       const key = keys.find((candidate) => candidate.id === id);
-      if (key === undefined || nonce === undefined || tag === undefined || text === undefined) {
-        throw new Problem('store.key-missing', `no encryption key with id ${id ?? '(none)'} is configured`);
+      if (key === undefined) {
+        throw new Problem('store.key-missing', `no encryption key with id ${id || '(none)'} is configured`);
       }
       try {
         const decipher = createDecipheriv('aes-256-gcm', key.key, Buffer.from(nonce, 'base64url'), {

@@ -33,16 +33,24 @@ test('the same value is sealed differently each time', () => {
   expect(sealer.seal(new Secret('hush'), 'c')).not.toBe(sealer.seal(new Secret('hush'), 'c'));
 });
 
+const altered = 'a value sealed with key k1 cannot be opened';
+const missing = (id: string) => `no encryption key with id ${id} is configured`;
 test.each([
-  ['another owner', (sealed: string) => [sealed, 'c2/token'] as const],
-  ['a changed value', (sealed: string) => [`${sealed.slice(0, -2)}AA`, 'c1/token'] as const],
-  ['an unknown key', (sealed: string) => [sealed.replace('k1.', 'k9.'), 'c1/token'] as const],
-  ['a cut value', (sealed: string) => [sealed.split('.').slice(0, 2).join('.'), 'c1/token'] as const],
-])('%s does not open', (_what, spoil) => {
+  ['another owner', (sealed: string) => [sealed, 'c2/token'] as const, altered],
+  ['a changed value', (sealed: string) => [`${sealed.slice(0, -2)}AA`, 'c1/token'] as const, altered],
+  ['an unknown key', (sealed: string) => [sealed.replace('k1.', 'k9.'), 'c1/token'] as const, missing('k9')],
+  [
+    'a cut value',
+    (sealed: string) => [sealed.split('.').slice(0, 2).join('.'), 'c1/token'] as const,
+    altered,
+  ],
+  ['nothing but its key', (sealed: string) => [sealed.split('.')[0]!, 'c1/token'] as const, altered],
+  ['nothing at all', () => ['', 'c1/token'] as const, missing('(none)')],
+])('%s does not open, and it is said whether its key is there', (_what, spoil, message) => {
   const sealer = makeSealer([first]);
   const [sealed, context] = spoil(sealer.seal(new Secret('hush-hush'), 'c1/token'));
   expect(() => sealer.unseal(sealed, context)).toThrow(
-    expect.objectContaining({ code: 'store.key-missing' }),
+    expect.objectContaining({ code: 'store.key-missing', message }),
   );
 });
 
