@@ -110,11 +110,13 @@ export function makeConnectionBook(doors: BookDoors): ConnectionBook {
   let connections: Connection[] = [];
   let byId = new Map<string, Connection>();
   const [former, unlisted] = [makeFormerTokens(), makeUnlisted(clock)];
-  let mark = '';
+  // As last read, and as whoever follows knows it: others read, too.
+  let [mark, followed] = ['', ''];
   let sights = new Map<string, ReadonlySet<string>>();
   const [listed, manageUrls] = [new Set<string>(), new Map<string, string | null>()];
   const learned = makeLearned(clock, () => doors.wanted());
-  const sees = (connectionId: string) => sights.get(connectionId) ?? none;
+  const sees = (id: string) => sights.get(id) ?? none;
+  const isUnlisted = (one: Connection) => one.status === 'valid' && !listed.has(one.connectionId);
   const listOne = (connectionId: string) => listConnection(doors, connectionId, listed, manageUrls);
 
   async function refresh(): Promise<void> {
@@ -126,16 +128,16 @@ export function makeConnectionBook(doors: BookDoors): ConnectionBook {
     for (const connection of connections) former.note(connection, byId.get(connection.connectionId));
     byId = new Map(connections.map((connection) => [connection.connectionId, connection]));
     mark = markBefore;
-    sights = new Map(
-      sealed.map((connection) => [connection.connectionId, new Set(connection.organizations)]),
-    );
+    followed ||= mark;
+    sights = new Map(sealed.map((one) => [one.connectionId, new Set(one.organizations)]));
     for (const one of sealed) if (one.organizations.length > 0) listed.add(one.connectionId);
   }
 
   async function follow(): Promise<boolean> {
-    if ((await store.connectionsMark()) === mark) return false;
-    await refresh();
-    return connections.some(({ connectionId, status }) => status === 'valid' && !listed.has(connectionId));
+    if ((await store.connectionsMark()) !== mark) await refresh();
+    if (mark === followed) return false;
+    followed = mark;
+    return connections.some(isUnlisted);
   }
 
   async function learn(): Promise<boolean> {
@@ -144,6 +146,7 @@ export function makeConnectionBook(doors: BookDoors): ConnectionBook {
     try {
       // First, so that the provider is not asked again and again for what cannot be kept.
       await refresh();
+      followed = mark;
       const lists = await listValid(connections, listOne);
       await refresh();
       unlisted.note(lists, sees);
@@ -179,8 +182,7 @@ export function makeConnectionBook(doors: BookDoors): ConnectionBook {
     manageUrl: (organizationId) => manageUrls.get(organizationId) ?? null,
     unlisted: unlisted.unlisted,
     ...unlisted.tellOf(() => connections),
-    known: () =>
-      connections.every(({ connectionId, status }) => status !== 'valid' || listed.has(connectionId)),
+    known: () => !connections.some(isUnlisted),
   };
 }
 

@@ -425,6 +425,25 @@ test('a refused connection is not listed, and keeps nobody waiting', async () =>
   expect([...book.sees('c1')]).toEqual([]);
 });
 
+test('a connection that another process made is learned, also where somebody else reads it first', async () => {
+  const { book, rows, marks } = stage([page('1')]);
+  await book.importTokens([named('a')]);
+  await book.learn();
+  expect(await book.follow()).toBe(false);
+  const own = rows.get('c1')!;
+  const other = stage([]);
+  await other.book.importTokens([{ ...named('b'), connection: 'c2' }]);
+  rows.set('c2', other.rows.get('c2')!);
+  marks.push('2');
+  await book.refresh();
+  expect([await book.follow(), await book.follow()]).toEqual([true, false]);
+  await book.learn();
+  rows.set('c1', { ...own });
+  marks.push('3');
+  await book.refresh();
+  expect(await book.follow()).toBe(false);
+});
+
 test('without the key of a row it is said which key is missing, and the row stays', async () => {
   const { book, rows } = stage([]);
   await book.importTokens([named('a')]);
