@@ -16,8 +16,8 @@ export interface CatalogueRow {
 }
 
 export interface OrganizationRow extends CatalogueRow {
-  /** Completes "… is blocked since T: ". */
-  because: string;
+  /** Completes "… is blocked since T: ", and "… are blocked since T: " of several. */
+  because: { one: string; several: string };
   /** Completes "What ends it: ". */
   remedy: string;
 }
@@ -36,7 +36,10 @@ export const organizationRows: Record<Cause, OrganizationRow> = {
     severity: 'warning',
     owner: 'customer-success',
     summary: 'An organization must accept terms before its data can be read.',
-    because: 'the provider asks it to accept terms first',
+    because: {
+      one: 'the provider asks it to accept terms first',
+      several: 'the provider asks them to accept terms first',
+    },
     remedy: 'someone of the organization who may accept terms does so at the address of this alert',
     firstStep:
       'Send the organization the address where terms are accepted; then `tramline organizations probe {id}`.',
@@ -46,7 +49,10 @@ export const organizationRows: Record<Cause, OrganizationRow> = {
     severity: 'warning',
     owner: 'customer-success',
     summary: 'An organization must act at the provider before its data can be read.',
-    because: 'the provider asks it for an action first',
+    because: {
+      one: 'the provider asks it for an action first',
+      several: 'the provider asks them for an action first',
+    },
     remedy: 'the organization does what the provider asks for',
     firstStep:
       "Tell the organization the provider's message and address; then `tramline organizations probe {id}`.",
@@ -56,7 +62,10 @@ export const organizationRows: Record<Cause, OrganizationRow> = {
     severity: 'warning',
     owner: 'customer-success',
     summary: 'An organization has not connected itself to this client.',
-    because: 'it is not connected to this client at the provider',
+    because: {
+      one: 'it is not connected to this client at the provider',
+      several: 'they are not connected to this client at the provider',
+    },
     remedy: 'someone of the organization connects it at the address of this alert',
     firstStep:
       'Send the organization the address where it is connected; then `tramline organizations probe {id}`.',
@@ -66,7 +75,10 @@ export const organizationRows: Record<Cause, OrganizationRow> = {
     severity: 'warning',
     owner: 'customer-success',
     summary: 'A consent was refused by the provider: it expired or was revoked.',
-    because: 'the provider refuses the consent it was read with',
+    because: {
+      one: 'the provider refuses the consent it was read with',
+      several: 'the provider refuses the consent that each was read with',
+    },
     remedy: 'the user of the connection gives consent anew',
     firstStep:
       'Find {id} in `tramline connections list`; then send its user the link of `tramline connect --user NAME`.',
@@ -77,7 +89,10 @@ export const organizationRows: Record<Cause, OrganizationRow> = {
 export const revokedRow: OrganizationRow = {
   ...organizationRows['refused-grant'],
   summary: 'A connection was revoked here, and work waits for what only it could read.',
-  because: 'the connection it was read with was revoked here by an operator',
+  because: {
+    one: 'the connection it was read with was revoked here by an operator',
+    several: 'the connection that each was read with was revoked here by an operator',
+  },
   remedy: 'somebody who sees it at the provider connects again, or it is forgotten here',
   firstStep: 'Send somebody of the organization the link of `tramline connect`, or forget the organization.',
 };

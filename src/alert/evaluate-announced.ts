@@ -130,7 +130,7 @@ function outlook(isPast: boolean, { blockedBy, revoked }: Told): string {
   if (blockedBy === undefined) return isPast ? pastWords : aheadWords;
   const { because, name } = revoked === true ? revokedRow : organizationRows[blockedBy];
   return (
-    `Meanwhile it is blocked for something else (${because}; see ${name}): what ends that does not do this, and whether ` +
+    `Meanwhile it is blocked for something else (${because.one}; see ${name}): what ends that does not do this, and whether ` +
     'it was done shows once it may be read again.'
   );
 }

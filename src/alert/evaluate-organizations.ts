@@ -134,7 +134,7 @@ function signalOf(ofCause: OrganizationRow, incident: Incident, options: Organiz
   const place = isAction ? actionPlace(first, options) : actionUrl(incident.organizations);
   const isNowhere = isAction && place.action_url === undefined;
   const description = [
-    `${subject(incident.organizations)} blocked since ${plainTime(incident.sinceMs)}: ${row.because}.`,
+    `${subject(incident.organizations)} blocked since ${plainTime(incident.sinceMs)}: ${becauseOf(row, incident.organizations)}.`,
     message === null ? '' : asSentence(`The provider says: "${plainMessage(message, 500)}"`),
     isAction && plainAddress(first.actionUrl) === null ? unnamedWords(isNowhere) : '',
     endsOAuth1(incident.organizations) ? oauth1Ending : '',
@@ -191,7 +191,7 @@ function stormSignal(
   const count =
     organizations.length === 1 ? '1 organization is' : `${organizations.length} organizations are`;
   const description = [
-    `${count} blocked, the first since ${plainTime(storm.sinceMs)}: ${row.because}.`,
+    `${count} blocked, the first since ${plainTime(storm.sinceMs)}: ${becauseOf(row, organizations)}.`,
     saidToMany(cause, organizations),
     ofConsents(incidents),
     waiting(organizations),
@@ -271,6 +271,10 @@ function earliest(times: number[]): number {
 function subject(organizations: Blocked[]): string {
   if (organizations.length > 1) return `${organizations.length} organizations (${named(organizations)}) are`;
   return `${nameOf(organizations[0] as Blocked)} is`;
+}
+
+function becauseOf({ because }: OrganizationRow, { length }: Blocked[]): string {
+  return length === 1 ? because.one : because.several;
 }
 
 function nameOf(organization: Blocked): string {

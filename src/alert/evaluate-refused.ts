@@ -65,14 +65,18 @@ function signalOf(refused: Refused[], labels: IdentityLabels, { startsAtMs, nowM
   const ids = refused.map(({ connectionId }) => plainName(connectionId, 80));
   const more = ids.length - namedMax;
   const named = `${ids.slice(0, namedMax).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
-  const [what, remedy] =
+  const [what, it, remedy] =
     ids.length === 1
-      ? [`the consent of connection ${named}`, row.remedy]
-      : [`${ids.length} consents (connections ${named})`, 'the user of each connection gives consent anew'];
+      ? [`the consent of connection ${named}`, 'it', row.remedy]
+      : [
+          `${ids.length} consents (connections ${named})`,
+          'them',
+          'the user of each connection gives consent anew',
+        ];
   const description = [
     `The provider refuses ${what}, seen so since ${plainTime(sinceMs)}: ${standing(refused)}.`,
     refused.some(({ message }) => message?.includes(oauth1Ending)) ? oauth1Ending : '',
-    'What was subscribed with it is renewed by nobody meanwhile.',
+    `What was subscribed with ${it} is renewed only where another connection lists it.`,
     `What ends it: ${remedy}, or, where it is not needed, \`tramline connections revoke ID\`.`,
     'A refusal by mistake ends by itself: it is shown to the provider again at each start, and at last once a day.',
   ];

@@ -61,6 +61,6 @@ function consentSentence(endsAtMs: number | null, nowMs: number): string {
   if (endsAtMs === null) return '';
   const ends = plainTime(endsAtMs);
   return endsAtMs > nowMs
-    ? `The consent that it is read with ends at ${ends}: from then on a new one is needed too.`
-    : `The consent that it was read with ended at ${ends}: a new one is needed too.`;
+    ? `A consent that reading needs ends at ${ends}: from then on a new one is needed too.`
+    : `A consent that reading needs ended at ${ends}: a new one is needed too.`;
 }

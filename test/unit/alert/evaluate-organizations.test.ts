@@ -221,6 +221,22 @@ test('more than the bound over a longer time page one by one', () => {
   expect(organizationSignals(slow, options)).toHaveLength(60);
 });
 
+test('of several organizations it is said why they are blocked, of one why it is', () => {
+  const why = (blocked: Blocked[]) => organizationSignals(blocked, options)[0]?.annotations.description;
+  const causes = {
+    terms: 'asks them to accept terms first',
+    'required-action': 'asks them for an action first',
+    'not-connected': ': they are not connected',
+    'refused-grant': 'refuses the consent that each was read with',
+  } as const;
+  for (const [cause, said] of Object.entries(causes) as [keyof typeof causes, string][])
+    expect(why(many(51, () => ({ cause })))).toContain(said);
+  expect(why(refused({ c1: 5 }))).toMatch(
+    / are blocked since .+: the provider refuses the consent that each was/,
+  );
+  expect(why(refused({ c1: 1 }))).toMatch(/ is blocked since .+: the provider refuses the consent it was/);
+});
+
 test('causes are counted apart, and so is what comes long after a storm', () => {
   const storm = many(51);
   const late = aBlocked({ organizationId: 'late', sinceMs: noonMs + 60 * minuteMs });
@@ -401,7 +417,7 @@ test('a consent that ends before the journal does is named, and is urgent two da
       kept_until: '2026-03-31T12:00:00Z',
       consent_ends: '2026-03-06T12:00:00Z',
       description: expect.stringContaining(
-        'The consent that it is read with ends at 2026-03-06T12:00:00Z: from then on a new one is needed too.',
+        'A consent that reading needs ends at 2026-03-06T12:00:00Z: from then on a new one is needed too.',
       ),
     },
   });

@@ -32,7 +32,7 @@ test('it is told with the connection, what ends it and what to do, and without t
       summary: 'A consent was refused by the provider: it expired or was revoked.',
       description:
         'The provider refuses the consent of connection c1, seen so since 2026-03-01T12:00:00Z: no organization was seen ' +
-        'with it yet. What was subscribed with it is renewed by nobody meanwhile. What ends it: the user of the connection ' +
+        'with it yet. What was subscribed with it is renewed only where another connection lists it. What ends it: the user of the connection ' +
         'gives consent anew, or, where it is not needed, `tramline connections revoke ID`. A refusal by mistake ends by itself: it is shown to the provider again at each start, ' +
         'and at last once a day.',
       owner: 'customer-success',
@@ -73,6 +73,9 @@ test('more than are told one by one are one incident, until none is left', () =>
     annotations: { description: expect.stringMatching(/ 30 consents \(connections c1, .*c20 and 10 more\)/) },
     covers: { names: ['TramlineReauthorize'], untilMs: noonMs },
   });
+  expect(signal?.annotations.description).toContain(
+    'What was subscribed with them is renewed only where another connection lists it. What ends it: the user of each',
+  );
   expect(signal?.covers?.subjects).toHaveLength(30);
   const open = anAlert({ name: 'TramlineReauthorize', labels: { scope: 'many' } });
   expect(told(many(1), openFor(open))).toMatchObject([{ labels: { scope: 'many' } }]);

@@ -54,8 +54,8 @@ test('a consent that ends before the bound is the time that counts; the bound is
       consent_ends: '2026-03-11T12:00:00Z',
     },
     sentence:
-      'Until 2026-03-31T12:00:00Z everything that waits is kept one by one; nothing is lost. The consent that it is ' +
-      'read with ends at 2026-03-11T12:00:00Z: from then on a new one is needed too.',
+      'Until 2026-03-31T12:00:00Z everything that waits is kept one by one; nothing is lost. A consent that reading ' +
+      'needs ends at 2026-03-11T12:00:00Z: from then on a new one is needed too.',
   });
   expect([2 * dayMs + 1, 2 * dayMs].map((leftMs) => keptAt(endsMs - leftMs, endsMs).severity)).toEqual([
     'warning',
@@ -73,7 +73,7 @@ test('a consent that ends with the bound or after it hurries nobody before', () 
 test('of a consent that has ended it is said so, whether it ended before the bound or after it', () => {
   const early = keptAt(noonMs + 10 * dayMs, noonMs + 10 * dayMs);
   expect(early.sentence).toMatch(
-    /The consent that it was read with ended at 2026-03-11T12:00:00Z: a new one is needed too\.$/,
+    /A consent that reading needs ended at 2026-03-11T12:00:00Z: a new one is needed too\.$/,
   );
   expect(early.severity).toBe('critical');
   const late = keptAt(boundMs + 2 * dayMs, boundMs + dayMs);
