@@ -259,8 +259,8 @@ export const table = {
     'Where spans go; unset: `otlp` when an endpoint is set, otherwise nowhere.',
   ),
   OTEL_METRICS_EXPORTER: optional(
-    listOf(choice(['otlp', 'none'])),
-    'Where metrics go besides `/metrics`; unset: `otlp` when an endpoint is set, otherwise nowhere.',
+    listOf(choice(['otlp', 'prometheus', 'none'])),
+    'Where metrics go besides `/metrics`, which is `prometheus`; unset: `otlp` when an endpoint is set, otherwise nowhere.',
   ),
   OTEL_METRIC_EXPORT_INTERVAL: withDefault(
     wholeNumber(100, 3_600_000),

@@ -21,7 +21,9 @@ export function telemetryWishes(settings: Settings): TelemetryWishes {
   const metricExporters = settings.otelMetricsExporter;
   const metricEndpoint = settings.otelExporterOtlpEndpoint ?? settings.otelExporterOtlpMetricsEndpoint;
   const metricsWanted =
-    metricExporters === null ? metricEndpoint !== null : !metricExporters.includes('none');
+    metricExporters === null
+      ? metricEndpoint !== null
+      : metricExporters.includes('otlp') && !metricExporters.includes('none');
   return {
     service: settings.otelServiceName,
     resourceAttributes: settings.otelResourceAttributes,

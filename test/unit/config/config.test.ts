@@ -397,6 +397,9 @@ test('metrics are exported only where the environment says where to', () => {
   expect(wishes({ OTEL_METRICS_EXPORTER: 'otlp' })).toEqual(plain);
   expect(wishes({ OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'http://c:4318' })).toBeNull();
   expect(wishes({ ...endpoint, OTEL_METRICS_EXPORTER: 'none' })).toBeNull();
+  // `/metrics` is always there, so nothing more is wanted then.
+  expect(wishes({ ...endpoint, OTEL_METRICS_EXPORTER: 'prometheus' })).toBeNull();
+  expect(wishes({ ...endpoint, OTEL_METRICS_EXPORTER: 'prometheus,otlp' })).toEqual(plain);
   expect(wishes({ ...endpoint, OTEL_SDK_DISABLED: 'true' })).toBeNull();
   const chosen = { OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc', OTEL_METRIC_EXPORT_INTERVAL: '500' };
   expect(wishes({ ...endpoint, ...chosen })).toEqual({ protocol: 'grpc', intervalMs: 500 });
