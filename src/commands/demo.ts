@@ -44,7 +44,11 @@ async function demo({ kafka, stay, json }: DemoOptions): Promise<number> {
   });
   const storyTo = json ? process.stderr : process.stdout;
   const write = (text: string) => void (silent || storyTo.write(text));
-  const teller = makeTeller(write, pico.isColorSupported);
+  // What is known of colours is known of standard output.
+  const isColoured = json
+    ? process.stderr.isTTY === true && process.stderr.hasColors()
+    : pico.isColorSupported;
+  const teller = makeTeller(write, isColoured);
   const pager = makePager();
   const setting = setStage({ kafka, sink: pager.sink, createTopics: createDeclaredTopics });
   const stage = await Promise.race([setting, interrupted]);

@@ -8,8 +8,14 @@ import { type Ended, runCommand, startCommand } from '../support/command';
 import { temporaryFolder } from '../support/service';
 import { until } from '../support/until';
 
-/** Loaded into the process before it: the log as it is read back at the end lacks its last event. */
-const forgetful = `const ask = globalThis.fetch;
+/**
+ * Loaded into the process before it: the log as it is read back at the end lacks its last event, and standard output is
+ * taken for a terminal.
+ */
+const forgetful = `process.stdout.isTTY = true;
+process.env.TERM = 'xterm';
+delete process.env.NO_COLOR;
+const ask = globalThis.fetch;
 globalThis.fetch = async (address, given) => {
   const answer = await ask(address, given);
   if (!String(address).endsWith('/api/events?limit=1000')) return answer;
@@ -48,6 +54,8 @@ test('the demonstration ends with 1 when an event is missing from the log, and s
   const said = JSON.parse(falsified.out) as { faults: string[] };
   expect(said).toMatchObject({ published: 7, waiting: 0, lost: 0 });
   expect(said.faults.length).toBeGreaterThan(0);
+  // The story goes elsewhere, and what is no terminal gets no colours.
+  expect(falsified.error).not.toContain('\x1b');
 });
 
 test.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
