@@ -37,6 +37,11 @@ export interface RenewalDoors {
 }
 
 export interface Renewal extends TokenRenewal {
+  /**
+   * Asks for no more, and resolves when what was asked for is stored: a token that the provider turned for nobody is lost.
+   * Each renewal ends by itself, after 4 calls at most. Never rejects.
+   */
+  end(): Promise<void>;
   /** What cannot be renewed now, for reasons that are not the consent's; null when nothing. */
   trouble(): { sinceMs: number; detail: string } | null;
 }
@@ -64,7 +69,10 @@ export function makeRenewal(doors: RenewalDoors): Renewal {
   const pauses = makeRenewalPauses(doors.random ?? Math.random);
   const underWay = new Map<string, Promise<Renewed>>();
   const renewedAtMs = new Map<string, number>();
-  const renewAlone = makeRenewAlone(doors);
+  let ending = false;
+  const renewAlone = makeRenewAlone(doors, () => {
+    if (ending) throw new GrantRefusal('unavailable', 'the process that asks for it ends');
+  });
 
   function renew(connection: Connection): Promise<Renewed> {
     const { connectionId } = connection;
@@ -109,12 +117,22 @@ export function makeRenewal(doors: RenewalDoors): Renewal {
       if (clock.nowMs() - lastMs >= aheadGapMs) void renew(known);
       return known;
     },
+    async end() {
+      ending = true;
+      await Promise.all(underWay.values());
+    },
     trouble: () => pauses.trouble(clock.nowMs(), (id) => doors.known(id)?.status === 'valid'),
   };
 }
 
-/** One renewal under the lease. Throws `GrantRefusal`, and what the store and the sealer throw. */
-function makeRenewAlone(doors: RenewalDoors): (connectionId: string, stale: string) => Promise<Renewed> {
+/**
+ * One renewal under the lease. Throws `GrantRefusal`, what the store and the sealer throw, and what `mayAsk` does, which is called
+ * before it waits and before the provider is asked.
+ */
+function makeRenewAlone(
+  doors: RenewalDoors,
+  mayAsk: () => void,
+): (connectionId: string, stale: string) => Promise<Renewed> {
   const { store, sealer, clock, server } = doors;
   /** Given by the provider and not stored yet, because the store was away. */
   const unstored = new Map<string, { replaces: Secret; grant: Grant }>();
@@ -147,6 +165,7 @@ function makeRenewAlone(doors: RenewalDoors): (connectionId: string, stale: stri
     const waiting = unstored.get(connectionId);
     if (waiting !== undefined && waiting.replaces.open() === token.open())
       return keep(sealed, token, waiting.grant);
+    mayAsk();
     try {
       return await keep(sealed, token, await server.refresh(refresh));
     } catch (error) {
@@ -176,11 +195,13 @@ function makeRenewAlone(doors: RenewalDoors): (connectionId: string, stale: stri
   return async (connectionId, stale) => {
     const lease = `renew ${connectionId}`;
     const untilMs = clock.nowMs() + busyMsMax;
+    mayAsk();
     while (!(await store.holdLease(lease, doors.holder, callsMax * doors.callMsMax))) {
       const other = await otherThan(connectionId, stale);
       if (other !== null) return other;
       if (clock.nowMs() >= untilMs) throw new GrantRefusal('unavailable', 'another process is renewing it');
       await clock.wait(busyPollMs);
+      mayAsk();
     }
     try {
       return (await otherThan(connectionId, stale)) ?? (await exchange(connectionId));

@@ -226,13 +226,14 @@ export async function stopLoops(
   // What says nothing must not cost the others their time.
   await settledBy(decidedShare, [pipeline.work.stop(inFlightMs), pipeline.probes.stop(inFlightMs)]);
   client.close();
-  connecting.close();
+  // The answer to a renewal is the only one that is not given twice.
+  const renewed = settledBy(sentShare, [connecting.renewal.end()]).then(() => connecting.close());
   await settledBy(decidedShare, [listed]);
   // What was decided last goes out before the end, unless its far side makes it wait.
   const flushed = loops.relay.stop().then(() => flush(relay, () => leftMs(decidedShare) > 0));
   const sent = settledBy(decidedShare, [flushed]).then(() => relay.close(leftMs(sentShare)));
   const told = loops.alert.stop().then(() => alerting.close());
-  await settledBy(1, [...learned, replayed, sent, told, loops.sweep.stop(), meter.end()]);
+  await settledBy(1, [...learned, replayed, renewed, sent, told, loops.sweep.stop(), meter.end()]);
   return closing.isClean();
 }
 

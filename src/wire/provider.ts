@@ -22,7 +22,7 @@ import type { Observer } from '../observe/observer';
 import type { Found } from '../operations/check';
 import { makeProviderApi, problemOf } from '../operations/provider-api';
 import { draftEvent } from '../publish/draft-event';
-import { systemClock } from '../tools/clock';
+import { endsWithin, systemClock } from '../tools/clock';
 import { makeSealer } from '../tools/secret';
 import { knownBy } from './book';
 import { checkConnections } from './check-connections';
@@ -87,7 +87,7 @@ export interface OwnProvider {
   /** Asks the provider through each connection. Rejects with a sentence for people. */
   check(): Promise<Found>;
   clockOffsetMs: ClockHeard['offsetMs'];
-  /** Also gives back the calls that were booked and not made. */
+  /** Also waits for renewals under way, at most SHUTDOWN_SECONDS, and gives back the calls that were booked and not made. */
   close(): Promise<void>;
 }
 
@@ -233,7 +233,10 @@ function makeOwnParts(settings: Settings, store: Store, failed: (error: unknown)
     clockOffsetMs: heard.offsetMs,
     async close() {
       if (client.made()) client().close();
-      if (connecting.made()) connecting().close();
+      if (connecting.made()) {
+        await endsWithin(connecting().renewal.end(), settings.shutdownSeconds * 1000, clock);
+        connecting().close();
+      }
       await Promise.all([heeding.stop(), telling, meter.end()]);
     },
   };

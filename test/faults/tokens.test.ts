@@ -12,9 +12,10 @@ import { sealTokens, unsealConnection } from '../../src/connect/token-vault';
 import type { Connection, SealedConnection, SealedTokens } from '../../src/model/connection';
 import type { Grant, Renewed } from '../../src/model/consent';
 import { makeSealer, Secret } from '../../src/tools/secret';
+import { startCommand } from '../support/command';
 import { type HandClock, makeHandClock } from '../support/hand-clock';
 import { temporaryFolder } from '../support/ready-process';
-import { beginStory, type Story, soon } from '../support/story';
+import { beginStory, type Resource, type Story, soon } from '../support/story';
 import { until } from '../support/until';
 
 const hourMs = 3_600_000;
@@ -249,6 +250,44 @@ describe('F-17: the new refresh token', () => {
   });
 });
 
+describe('F-17: a process that ends', () => {
+  test('waits for the renewal that is under way, stores it, and asks for no other', async () => {
+    const { renewal, known } = stage.process('a');
+    let give: (grant: Grant) => void = () => {};
+    stage.answer = () =>
+      new Promise((resolve) => {
+        give = resolve;
+      });
+    await stage.clock.advance(hourMs - 200_000);
+    expect(renewal.current(known())).toBe(known());
+    await stage.clock.advance(0);
+    let hasEnded = false;
+    const ended = renewal.end().then(() => {
+      hasEnded = true;
+    });
+    await stage.clock.advance(1000);
+    expect(hasEnded).toBe(false);
+    give(grantOf(1));
+    await ended;
+    expect(stage.stored().refresh!.open()).toBe('refresh-1');
+    expect(await renewal.renew(known())).toHaveProperty('waits');
+    expect(stage.asked).toEqual(['refresh-0']);
+  });
+
+  test('waits for no other process that renews it', async () => {
+    const [first, second] = [stage.process('a'), stage.process('b')];
+    stage.answer = () => new Promise(() => {});
+    void first.renewal.renew(first.known());
+    const waiting = second.renewal.renew(second.known());
+    await stage.clock.advance(0);
+    const ended = second.renewal.end();
+    await stage.clock.advance(100);
+    await ended;
+    expect(await waiting).toHaveProperty('waits');
+    expect(stage.asked).toEqual(['refresh-0']);
+  });
+});
+
 describe('F-16: a token endpoint that gives no token', () => {
   const failing = (
     fault: 'unavailable' | 'unusable' | 'client-refused',
@@ -395,6 +434,68 @@ describe('K5: the process dies between the provider’s answer and the store', (
     const { parked, lost: neverEnded } = await story.untilRest();
     expect([2, 3]).toContain(parked);
     expect(neverEnded).toBe(0);
+  });
+});
+
+describe('F-17: a token that is renewed ahead of its end', () => {
+  const slow = {
+    match: { method: 'POST', path: '/signin/oauth2/default/v1/token' },
+    times: 1,
+    delayMs: 1500,
+  };
+  let story: Story;
+  let machine: Resource;
+  beforeAll(async () => {
+    story = await beginStory({
+      flags: { users: 1, organizations: 1, equipment: 1 },
+      settings: { DRAIN_SECONDS: '0', SYNC_INTERVAL_SECONDS: '0' },
+    });
+    machine = (await story.equipment())[0]!;
+    await story.simulator.changeClient({ accessSeconds: 250 });
+    await endToken();
+  });
+  afterAll(() => story.end());
+
+  const untilAsked = () =>
+    until(
+      async () => {
+        const left = (await (await fetch(`${story.simulator.control}faults`)).json()) as { times: number }[];
+        return left.every(({ times }) => times === 0);
+      },
+      { ...soon, what: 'the renewal to begin' },
+    );
+
+  /** So that the next one, which ends soon, is stored and read with. */
+  async function endToken(): Promise<void> {
+    const { length } = await story.eventsOf(machine);
+    await story.simulator.expireTokens({ kinds: ['access'] });
+    await story.simulator.changeEquipment(machine.id, { name: `Changed ${length + 1} times` });
+    await story.untilEvents(machine, length + 1);
+    expect(await story.ask('/api/connections')).toMatchObject([{ status: 'valid' }]);
+    await story.service.stop();
+  }
+
+  test('is stored though the service is stopped before the answer', async () => {
+    await story.simulator.setFaults([slow]);
+    await story.serve();
+    await untilAsked();
+    expect(await story.service.stop()).toMatchObject({ code: 0 });
+    await story.serve();
+    await endToken();
+  });
+
+  test('is stored though the command that asked for it has ended its work before the answer', async () => {
+    const held = { match: { method: 'GET', path: '/isg/equipmentMakes' }, times: 1, held: true };
+    await story.simulator.setFaults([slow, held]);
+    const command = startCommand(['makes'], {
+      ...story.settings(),
+      DATABASE_URL: `sqlite:${join(story.dataFolder, 'tramline.db')}`,
+    });
+    await untilAsked();
+    await story.simulator.setFaults([]);
+    expect(await command.ended).toMatchObject({ code: 0 });
+    await story.serve();
+    await endToken();
   });
 });
 

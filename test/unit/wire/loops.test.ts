@@ -210,7 +210,7 @@ function endable(replaced: Record<string, () => Promise<unknown>> = {}) {
     relay: { step: () => ends('relay.step')().then(() => 'empty'), close: ends('relay') },
     alerting: { close: ends('alerting') },
     client: { close: ends('client') },
-    connecting: { close: ends('connecting') },
+    connecting: { renewal: { end: ends('renewal') }, close: ends('connecting') },
     ...{ sync: { stop: ends('sync') }, replay: { stop: ends('replay'), cutOff: ends('replay cut off') } },
     ...{ subscribing: { stop: ends('subscribing') }, meter: { end: ends('meter') } },
   };
@@ -242,7 +242,7 @@ const away = async () => Promise.reject(new Error('away'));
 test('a stop ends every part, and is clean', async () => {
   const { ended, stopped } = endable();
   expect(await stopped).toBe(true);
-  expect(ended).toHaveLength(18);
+  expect(ended).toHaveLength(19);
 });
 
 test.each(['relay.step', 'relay', 'alerting', 'meter', 'sync', 'subscribing', 'work', 'sweep loop'])(
@@ -279,6 +279,16 @@ test('T3: a replay that hangs is cut off while there is time to give its lease b
   await clock.advance(1);
   expect(await stopped).toBe(false);
   expect(ended).toContain('replay cut off');
+});
+
+test('T3: a renewal that hangs is cut off while there is time for the rest, and the stop is not clean', async () => {
+  const { ended, clock, stopped } = endable({ renewal: () => new Promise(() => {}) });
+  await clock.advance(8_999);
+  expect(ended).toContain('relay');
+  expect(ended).not.toContain('connecting');
+  await clock.advance(1);
+  expect(await stopped).toBe(false);
+  expect(ended).toContain('connecting');
 });
 
 test('T3: work that is not given back in time keeps nobody from being ended within the grace', async () => {
