@@ -15,7 +15,7 @@ export function refusedConsent({ connectionId, auth }: Of, organizationId: strin
 }
 
 /** Where nobody has given a consent, or each was revoked. */
-export const noConsent = 'no user has consented yet: tramline connect';
+export const noConsent = 'no user’s consent is known here: tramline connect';
 
 /** Of each refused one; of none at all one as well. Empty where every user's consent holds. */
 export function missingConsents(connections: readonly (Of & Pick<Connection, 'status'>)[]): RawFault[] {

@@ -125,7 +125,7 @@ test('what needs a consent ends with 5 and says whose, while there is none, when
       }),
     );
   const each = (words: string) => needing.map((of) => [of, 5, '', expect.stringContaining(words)]);
-  expect(await told()).toEqual(each('no user has consented yet: tramline connect'));
+  expect(await told()).toEqual(each('no user’s consent is known here: tramline connect'));
   await connectUser();
   await story.untilLearned();
   const [connection] = await stage.connections();
@@ -134,7 +134,7 @@ test('what needs a consent ends with 5 and says whose, while there is none, when
   expect((await runCommand(['equipment'], stage.environment)).code).toBe(5);
   expect(await told()).toEqual(each(`a user must consent again: connection ${connection!.id}`));
   expect((await runCommand(['connections', 'revoke', connection!.id], stage.environment)).code).toBe(0);
-  expect(await told()).toEqual(each('no user has consented yet: tramline connect'));
+  expect(await told()).toEqual(each('no user’s consent is known here: tramline connect'));
 });
 
 test('somebody else’s consent is given back, and a user who declines is not asked again', async () => {

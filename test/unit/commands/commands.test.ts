@@ -117,7 +117,7 @@ describe.each(['service', 'store'] as const)('through the %s', (via) => {
     for (const id of ['x', '4711']) {
       expect(await shell.run('organizations', 'probe', id)).toMatchObject({
         code: 5,
-        error: expect.stringContaining('tramline: no user has consented yet: tramline connect'),
+        error: expect.stringContaining('tramline: no user’s consent is known here: tramline connect'),
       });
     }
   });

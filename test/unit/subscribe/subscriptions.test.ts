@@ -334,7 +334,7 @@ describe('delivery', () => {
     expect(await api.delivery()).toMatchObject({ status: 'Active' });
     stage.connections.splice(0);
     await expect(api.delivery()).rejects.toMatchObject({
-      message: 'no-connection: no user has consented yet: tramline connect',
+      message: 'no-connection: no user’s consent is known here: tramline connect',
     });
   });
 });
