@@ -42,6 +42,7 @@ export function makeSubscriptionsApi(doors: SubscribeDoors): SubscriptionsApi {
       if (found === null) throw unknown(id);
       if (found.status === 'Terminated')
         throw new Problem('command.refused', `${id} has ended for good: create another`);
+      refuseLoss(doors, found);
       await changeStatus(doors, found, 'Active');
       return viewOf((await afterChange(findAgain(doors, found))) ?? found);
     },
@@ -74,6 +75,14 @@ async function changeStatus(
 ): Promise<void> {
   const fault = await putStatus(doors, subscription, status);
   if (fault !== null) throw doors.problemOf(fault);
+}
+
+/** Throws where it cannot be sent back whole: what is active without its token delivers what nobody here accepts. */
+function refuseLoss({ book }: SubscribeDoors, { id, token }: SeenSubscription): void {
+  const lost = book.lost().find(({ kind, subscriptionId }) => kind === 'token' && subscriptionId === id);
+  if (lost === undefined || token !== null) return;
+  const why = `its token would be lost, since it cannot be opened: ${lost.why}`;
+  throw new Problem('command.refused', `${id} is not renewed: ${why}`);
 }
 
 /** null: the provider has taken it. */

@@ -217,8 +217,8 @@ describe('list, renew, end', () => {
     expect([tokens(), stage.calls.written.length]).toEqual([[], writes]);
   });
 
-  test('ending forgets a token, too, that no key opens', async () => {
-    await api.create(wanted());
+  /** Of a process with another key. */
+  async function withoutKey() {
     const book = makeSecretBook({
       store: stage.store,
       sealer: makeSealer([{ id: 'k2', key: Buffer.alloc(32, 2) }]),
@@ -226,7 +226,29 @@ describe('list, renew, end', () => {
       failed: () => {},
     });
     await book.refresh();
-    expect(await makeSubscriptionsApi({ ...stage.doors, book }).end('s1')).toMatchObject({
+    return makeSubscriptionsApi({ ...stage.doors, book });
+  }
+
+  test('renewing loses no token that no key opens: without it nothing is sent, where the provider shows it all is', async () => {
+    await api.create(wanted());
+    const [created] = stage.calls.listed.get('c1')!;
+    stage.calls.listed.set('c1', [{ ...created, status: 'Expired', token: undefined }]);
+    const writes = stage.calls.written.length;
+    await expect((await withoutKey()).renew('s1')).rejects.toMatchObject({
+      code: 'command.refused',
+      message: expect.stringMatching(
+        /^s1 is not renewed: its token would be lost, .* no encryption key with id k1/,
+      ),
+    });
+    expect(stage.calls.written).toHaveLength(writes);
+    stage.calls.listed.set('c1', [{ ...created, status: 'Expired' }]);
+    expect(await (await withoutKey()).renew('s1')).toMatchObject({ status: 'Active' });
+    expect(stage.calls.written.at(-1)!.body).toMatchObject({ token: created!.token });
+  });
+
+  test('ending forgets a token, too, that no key opens', async () => {
+    await api.create(wanted());
+    expect(await (await withoutKey()).end('s1')).toMatchObject({
       status: 'Terminated',
     });
     expect(stage.store.rows).toEqual([]);
