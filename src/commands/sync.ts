@@ -114,6 +114,8 @@ function leftOf({ listings: { done, read, total }, tookMs, waitsUntil }: SyncVie
 
 function tell({ output }: CommandContext, view: SyncView, interrupted: boolean): void {
   const { listed, changed, unchanged, published, left, pages, calls, tookMs } = view;
+  // Of a run that another process is at nothing was stopped, and these counts are not its.
+  const isBegun = view.state !== 'stopped' || view.run !== null;
   if (output.json) {
     const { state, run, resumed, skipped, partial, trouble, reason } = view;
     output.value({
@@ -133,7 +135,7 @@ function tell({ output }: CommandContext, view: SyncView, interrupted: boolean):
       trouble,
       reason,
     });
-  } else {
+  } else if (isBegun) {
     output.prose(
       '',
       `${listed} listed${interrupted && view.state === 'running' ? ' so far' : ''}: ${changed} changed, ` +
@@ -150,7 +152,8 @@ function tell({ output }: CommandContext, view: SyncView, interrupted: boolean):
       );
   }
   for (const { scope, detail } of view.partial) output.warn(`${scope} was not read to its end: ${detail}`);
-  if (view.state === 'stopped') output.warn(`stopped: ${view.reason}; the next sync goes on from here`);
+  if (!isBegun) output.warn(`not begun: ${view.reason}`);
+  else if (view.state === 'stopped') output.warn(`stopped: ${view.reason}; the next sync goes on from here`);
 }
 
 const codeOfTrouble: Record<SyncView['trouble'], number> = {

@@ -87,6 +87,8 @@ export interface LastRun {
   /** How long ago, by the store's clock; 0 where that was set back since. */
   agoMs: number;
   ended: boolean;
+  /** How many it has read to their end, and how many the last one for the same knew of; `read` is 0 once it has ended. */
+  listings: { read: number; last: number | null };
 }
 
 /**

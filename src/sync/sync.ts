@@ -49,7 +49,7 @@ export function makeSync(doors: SyncDoors, options: ScheduleOptions, failed: (er
     try {
       const lease = { name: leaseName, holder, leaseMs };
       const alone = await underLease(store, lease, clock, cut, () => runOnce(progress, cut.signal));
-      if (!alone) throw new RunStopped('another process is at it');
+      if (!alone) throw new RunStopped(elsewhere(await store.lastRun()));
     } catch (error) {
       const known = error instanceof RunStopped || isProblem(error);
       progress.end('stopped', known ? error.message : 'a fault of ours', clock.nowMs());
@@ -132,6 +132,16 @@ async function endRun(
   const whole = progress.isWhole() && connections().length > 0;
   const standing = standingAfter(await store.syncStanding(), progress, clock.nowMs());
   await store.endRun(run, { ...progress.counts, listings: progress.listings.known, standing }, whole);
+}
+
+/** What another process, which has the lease, is at: how far a run is only whoever does it could tell otherwise. Pure. */
+function elsewhere(last: LastRun | null): string {
+  if (last === null || last.ended) return 'another process is at it';
+  const { run, organizationId, full, agoMs, listings } = last;
+  const what = `run ${run}${full ? ', a full one' : ''}${organizationId === null ? '' : `, of organization ${organizationId}`}`;
+  const most = listings.last === null ? '' : ` of about ${Math.max(listings.last, listings.read)}`;
+  const begun = `begun ${Math.round(agoMs / 1000)} s ago`;
+  return `another process is at it: ${what}, ${begun}, has read ${listings.read}${most} listings to their end`;
 }
 
 /**

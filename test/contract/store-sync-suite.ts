@@ -53,6 +53,20 @@ export function storeSyncSuite(name: string, open: () => Promise<StoreUnderTest>
         after: { end: true, whole: true, changeToken: null },
         ...more,
       });
+    test('how far the last run is, and how many listings the one before it had, is told until it ends', async () => {
+      expect(await hand.store.lastRun()).toBeNull();
+      const first = await begin();
+      expect(await hand.store.lastRun()).toMatchObject({ ended: false, listings: { read: 0, last: null } });
+      await page(first);
+      expect(await hand.store.lastRun()).toMatchObject({ listings: { read: 1, last: null } });
+      await hand.store.endRun(first.run, { ...emptyRun, listings: 7 }, true);
+      expect(await hand.store.lastRun()).toMatchObject({ ended: true, listings: { read: 0, last: null } });
+      await begin({ organizationId: '4711', full: false });
+      expect(await hand.store.lastRun()).toMatchObject({ listings: { read: 0, last: null } });
+      await begin({ organizationId: null, full: true });
+      expect(await hand.store.lastRun()).toMatchObject({ listings: { read: 0, last: 7 } });
+    });
+
     /** A whole run over one listing that holds these. */
     const runOver = async (contents: Record<string, string>) => {
       const begun = await begin();

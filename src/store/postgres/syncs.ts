@@ -83,7 +83,11 @@ export async function syncStanding({ database }: Context): Promise<SyncStanding 
 
 export async function lastRun({ database, nowMs }: Context): Promise<LastRun | null> {
   const row = await database.get(
-    'SELECT id, organization_id, whole, began_at, ended_at FROM sync_runs ORDER BY id DESC LIMIT 1',
+    `SELECT id, organization_id, whole, began_at, ended_at,
+       CASE WHEN ended_at IS NULL THEN (SELECT count(*)::integer FROM listings WHERE ended = r.id) ELSE 0 END AS read,
+       (SELECT (counts::json ->> 'listings')::integer FROM sync_runs b WHERE b.ended_at IS NOT NULL AND b.id < r.id
+          AND b.organization_id IS NOT DISTINCT FROM r.organization_id ORDER BY b.id DESC LIMIT 1) AS last
+     FROM sync_runs r ORDER BY id DESC LIMIT 1`,
   );
   if (row === undefined) return null;
   return {
@@ -92,6 +96,7 @@ export async function lastRun({ database, nowMs }: Context): Promise<LastRun | n
     full: row.whole,
     agoMs: Math.max(0, nowMs() - row.began_at),
     ended: row.ended_at !== null,
+    listings: { read: row.read, last: row.last },
   };
 }
 

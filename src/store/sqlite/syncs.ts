@@ -83,7 +83,12 @@ export function syncStanding(context: Context): SyncStanding | null {
 }
 
 export function lastRun(context: Context): LastRun | null {
-  const row = context.database.get('SELECT * FROM sync_runs ORDER BY id DESC LIMIT 1');
+  const row = context.database.get(
+    `SELECT *, iif(ended_at IS NULL, (SELECT count(*) FROM listings WHERE ended = r.id), 0) AS read,
+       (SELECT counts ->> 'listings' FROM sync_runs b WHERE b.ended_at IS NOT NULL AND b.id < r.id
+          AND b.organization_id IS r.organization_id ORDER BY b.id DESC LIMIT 1) AS last
+     FROM sync_runs r ORDER BY id DESC LIMIT 1`,
+  );
   if (row === undefined) return null;
   return {
     run: Number(row.id),
@@ -91,6 +96,7 @@ export function lastRun(context: Context): LastRun | null {
     full: row.whole === 1,
     agoMs: Math.max(0, context.nowMs() - Number(row.began_at)),
     ended: row.ended_at !== null,
+    listings: { read: Number(row.read), last: row.last as number | null },
   };
 }
 

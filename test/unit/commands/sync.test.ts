@@ -75,7 +75,12 @@ test.each([
     1,
     '1/equipment was not read to its end',
   ],
-  [{ state: 'stopped', reason: 'the process stops' }, 1, 'the next sync goes on from here'],
+  [{ state: 'stopped', run: 3, reason: 'the process stops' }, 1, 'the next sync goes on from here'],
+  [
+    { state: 'stopped', run: null, reason: 'another is at it: run 3' },
+    1,
+    'not begun: another is at it: run 3',
+  ],
   [
     { state: 'ended', trouble: 'customer-must-act', skipped: [{ id: '1', access: 'terms-required' }] },
     5,
@@ -95,6 +100,13 @@ test.each([
   const ended = await shell.run('sync');
   expect(ended.code).toBe(code);
   expect(ended.error).toContain(said);
+});
+
+test('of a run that another process is at no counts are shown, which would not be its own', async () => {
+  const shell = makeShell();
+  shell.api.startSync = async () =>
+    ({ ...idleView(), state: 'stopped', reason: 'another is at it' }) as never;
+  expect((await shell.run('sync', '--full')).out).not.toContain('listed');
 });
 
 test('that a pause of the provider is waited for is said once', async () => {

@@ -876,7 +876,22 @@ test('where no more calls are allowed the run stops, and another process is wait
   expect(await run()).toMatchObject({ state: 'stopped', reason: 'the calls of the sandbox are used' });
   expect(asked).toEqual([]);
   await hand.store.holdLease('sync', 'another', 60_000);
-  expect(await stage({}).run()).toMatchObject({ state: 'stopped', reason: 'another process is at it' });
+  const reason = 'another process is at it: run 1, begun 0 s ago, has read 0 listings to their end';
+  expect(await stage({}).run()).toMatchObject({ state: 'stopped', reason });
+});
+
+test('while another process is at a run, whoever asks for one hears how far that has come', async () => {
+  await stage({ equipment: [[pageOf([item('1')])]] }).run();
+  const { run } = await hand.store.beginRun({ organizationId: null, full: true });
+  await hand.store.holdLease('sync', 'another', 60_000);
+  under.advance(9000);
+  const names = [{ scope: '4711/equipment', organizationId: '4711' }];
+  const { listings, revision } = await hand.store.openListings(run, names);
+  const end = { end: true, whole: true, changeToken: null } as const;
+  const nothing = { connectionId: 'c1', drafts: [], hints: [], after: end };
+  await hand.store.finishPage({ run, revision, listingId: listings[0]!.id, ...nothing });
+  const { reason } = await stage({}).run();
+  expect(reason).toContain(`run ${run}, a full one, begun 9 s ago, has read 1 of about`);
 });
 
 test('an organization that nobody sees is said so, and a second sync for something else is refused', async () => {
@@ -892,7 +907,8 @@ test('an organization that nobody sees is said so, and a second sync for somethi
 
 test('what is due next follows from the last run', () => {
   const at = { sinceMs: 1000, intervalMs: 10_000, nowMs: 4000 };
-  const last = { run: 1, organizationId: '1', full: true, agoMs: 3000, ended: true };
+  const listings = { read: 0, last: null };
+  const last = { run: 1, organizationId: '1', full: true, agoMs: 3000, ended: true, listings };
   expect(nextOf(null, at)).toEqual({ wanted: null, waitMs: 7000 });
   expect(nextOf(last, at)).toEqual({ wanted: null, waitMs: 7000 });
   expect(nextOf(last, { ...at, nowMs: 11_000 })).toMatchObject({
