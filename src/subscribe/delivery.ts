@@ -91,6 +91,7 @@ export function makeDelivery(doors: SubscribeDoors): Delivery {
       connectionId: null,
     });
     await doors.spread();
+    await withdrawWhereLater(book, offered.id);
     const body = { ...change, authorizationHeaderValue: text };
     const result = await through((id) => doors.calls().changeDelivery(id, body));
     if ('fault' in result) {
@@ -109,6 +110,17 @@ export function makeDelivery(doors: SubscribeDoors): Delivery {
       return typeof value === 'string' && value !== '' ? value : null;
     },
   };
+}
+
+/**
+ * Throws where another one was made since: which of two changes comes last at the provider nobody can know, and the later
+ * value ends the one before it wherever it is heard.
+ */
+async function withdrawWhereLater(book: SubscribeDoors['book'], id: string): Promise<void> {
+  await book.refresh();
+  if (book.held('authorization').at(-1)?.id === id) return;
+  await book.drop(id);
+  throw new Problem('command.refused', 'another Authorization value was made meanwhile: that one is set');
 }
 
 /** What another user's connection need not meet. */

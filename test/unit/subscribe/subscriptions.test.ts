@@ -302,6 +302,20 @@ describe('delivery', () => {
     expect(accepted()).toEqual([made]);
   });
 
+  test('of two values that are made at once the later one is set, and the other is told and not kept', async () => {
+    begin({
+      async spread() {
+        const other = makeSubscriptionsApi({ ...stage.doors, spread: async () => {} });
+        await other.setDelivery({ authorization: { value: 'Bearer later' } });
+      },
+    });
+    await expect(api.setDelivery({ authorization: { value: 'Bearer earlier' } })).rejects.toMatchObject({
+      code: 'command.refused',
+    });
+    expect(accepted()).toEqual(['Bearer set', 'Bearer later']);
+    expect(stage.calls.settings.authorizationHeaderValue).toBe('Bearer later');
+  });
+
   test('a value that is refused is dropped and not repeated; one without an answer stays for a day', async () => {
     stage.calls.faults.changeDelivery = faultOf('refused', 'not Bearer canary-value');
     const given = { authorization: { value: 'Bearer canary-value' } };
