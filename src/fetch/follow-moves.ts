@@ -20,8 +20,9 @@ export async function* followMoves<Line>(
     let again = false;
     for await (const line of list(moves > 0)) {
       again = isGone(line) && moves < (begun ? movesMax : 1);
+      if (again) break;
       begun = true;
-      if (!again) yield line;
+      yield line;
     }
     if (!again) return;
   }

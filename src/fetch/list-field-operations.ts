@@ -5,6 +5,7 @@
 import type { FieldOperationFilter, RawFault, RawItem, RawListed } from '../model/provider-data';
 import type { Caller } from './caller';
 import { fieldOperationEmbeds } from './embed';
+import { followMoves } from './follow-moves';
 import { linksOf, unreadLinkOf, unreadLinksOf } from './links';
 import type { ProviderDoors } from './options';
 import type { OrganizationSeen } from './organizations';
@@ -34,18 +35,15 @@ export async function* listFieldOperations(
       continue;
     }
     const { reach } = reached;
-    const found = await parts.organizations.find(reach.organizationId as string, reach.connection, caller);
-    const opened = openedOf(found, reach);
-    if ('fault' in opened) {
-      yield opened;
-      continue;
-    }
     let whole = true;
-    for await (const line of ofOrganization(parts, opened.value, fieldId, reach, caller)) {
+    // A list may shift between its pages, lead back into itself, or be begun anew.
+    const isNew = makeShownIds();
+    for await (const line of followMoves(() => ofReach(parts, fieldId, reach, caller), makeMoved())) {
       if ('field' in line) {
         fieldSeen = true;
         continue;
       }
+      if ('item' in line && !isNew(idOf(line.item.body))) continue;
       whole &&= !('fault' in line);
       yield line;
     }
@@ -57,21 +55,46 @@ export async function* listFieldOperations(
   yield { fault: { answer: { kind: 'no-connection', detail }, detail, address: null, organizationId } };
 }
 
+/** What is not there where it is still said to be has not moved. */
+function makeMoved(): (line: Line) => boolean {
+  const notThere = new Set<string | null>();
+  return (line) => {
+    if (!('fault' in line) || line.fault.answer?.kind !== 'gone') return false;
+    const isNews = !notThere.has(line.fault.address);
+    notThere.add(line.fault.address);
+    return isNews;
+  };
+}
+
 /** Whether the wanted field was met is said as a line of its own. */
+type Line = RawListed | { field: true };
+
+/** From the organization as it is listed today. */
+async function* ofReach(
+  parts: FieldOperationParts,
+  fieldId: string | null,
+  reach: Reach,
+  caller: Caller,
+): AsyncGenerator<Line> {
+  const found = await parts.organizations.find(reach.organizationId as string, reach.connection, caller);
+  const opened = openedOf(found, reach);
+  if ('fault' in opened) yield opened;
+  else yield* ofOrganization(parts, opened.value, fieldId, reach, caller);
+}
+
 async function* ofOrganization(
   parts: FieldOperationParts,
   organization: OrganizationSeen,
   fieldId: string | null,
   reach: Reach,
   caller: Caller,
-): AsyncGenerator<RawListed | { field: true }> {
+): AsyncGenerator<Line> {
   const first = organization.links.get('fields');
   if (first === undefined) {
     const address = organization.links.get('self') ?? null;
     return yield { fault: unlinked(reach, address, ['fields'], organization.unread) };
   }
-  // A list may shift between its pages, or lead back into itself.
-  const [isNewField, isNew] = [makeShownIds(), makeShownIds()];
+  const isNewField = makeShownIds();
   const fields = { first, operation: 'field-operations', reach, caller, embeds: [] } as const;
   for await (const line of itemsOf(parts, fields)) {
     if ('fault' in line) {
@@ -96,9 +119,7 @@ async function* ofOrganization(
       continue;
     }
     const operations = { ...fields, first: links.get(rel) as string, embeds: fieldOperationEmbeds };
-    for await (const one of itemsOf(parts, operations)) {
-      if ('fault' in one || isNew(idOf(one.item.body))) yield one;
-    }
+    yield* itemsOf(parts, operations);
   }
 }
 

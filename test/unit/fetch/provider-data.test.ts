@@ -591,6 +591,38 @@ describe('field operations', () => {
     expect(faultsOf(lines)).toMatchObject([{ detail: expect.stringContaining('earlier page') }]);
   });
 
+  /** What an organization shows whose two fields have an operation each; `null`: that list is not there. */
+  function shown(at: string, ofFields: Record<string, string | null>): void {
+    organization([link('fields', `${origin}${at}/fields`)]);
+    const listed = Object.keys(ofFields).map((id) => ({
+      id,
+      links: [link('fieldOperations', `${origin}${at}/${id}`)],
+    }));
+    api().get(`${at}/fields?itemLimit=100`).reply(200, page(listed), axiom);
+    for (const [id, operation] of Object.entries(ofFields)) {
+      const asked = api().get(`${at}/${id}`).query({ itemLimit: '100', embed: 'measurementTypes' });
+      if (operation === null) asked.reply(404, '', axiom);
+      else asked.reply(200, page([{ id: operation, links: [] }]), axiom);
+    }
+  }
+  const ofAll = () => allOf(staged.client.data.fieldOperations({ organizationId: '4711', fieldId: null }));
+
+  test('whose lists move meanwhile are listed from the organization of today, each once', async () => {
+    shown('/platform/before', { f1: 'op-1', f2: null });
+    shown('/platform/after', { f1: 'op-1', f2: 'op-2' });
+    const lines = await ofAll();
+    expect(itemsOf(lines)).toMatchObject([{ body: { id: 'op-1' } }, { body: { id: 'op-2' } }]);
+    expect(faultsOf(lines)).toEqual([]);
+  });
+
+  test('of which one list is not there where it is said to be are listed but for that one', async () => {
+    shown('/platform/same', { f1: null });
+    shown('/platform/same', { f1: null, f2: 'op-2' });
+    const lines = await ofAll();
+    expect(itemsOf(lines)).toMatchObject([{ body: { id: 'op-2' } }]);
+    expect(faultsOf(lines)).toMatchObject([{ answer: { kind: 'gone' } }]);
+  });
+
   test('of a field that is not there are not found', async () => {
     organization([link('fields', fields)]);
     api()
