@@ -168,6 +168,11 @@ export function findMissing(settings: Settings): Fault[] {
   return run(missingForServing, settings, 0).map(faultOf);
 }
 
+/** A receiver may lack what the provider is asked with. */
+export function canAskProvider(settings: Settings): boolean {
+  return findMissing({ ...settings, role: 'worker' }).length === 0;
+}
+
 /** `nowMs`: milliseconds since the epoch; some warnings begin on a day. */
 export function findWarnings(settings: Settings, nowMs: number): string[] {
   return run(warnings, settings, nowMs);

@@ -6,7 +6,7 @@ import { alertsLease } from '../alert/leader';
 import { notTold } from '../alert/not-told';
 import { alertsWithoutStore } from '../alert/store-away';
 import { testSinks } from '../alert/test-sinks';
-import type { LoadedSettings } from '../config';
+import { canAskProvider, type LoadedSettings } from '../config';
 import type { Alert } from '../model/alert';
 import type { Store } from '../model/store';
 import type { Health } from '../observe/health';
@@ -180,10 +180,11 @@ function checkDoors(
   const { settings, missing, warnings } = loaded;
   const sinks = sinksOf(settings, null);
   const listAlerts = () => alerts.listAlerts();
+  const isForWorkers = settings.role === 'receiver' && !canAskProvider(settings);
   return {
     settings: { missing: missing.map(({ name, text }) => `${name} ${text}`), warnings },
     store,
-    provider: provider === null ? null : () => checkProvider(provider, listAlerts),
+    provider: provider === null || isForWorkers ? null : () => checkProvider(provider, listAlerts),
     kafka: settings.kafkaBrokers === null ? null : () => checkTopics(settings, listAlerts),
     sinks: sinks.length === 0 ? null : () => checkSinks(settings, sinks, listAlerts),
     alerts: unattendedMs === null ? null : async () => attendance(await unattendedMs(), systemClock.nowMs()),

@@ -5,6 +5,7 @@ import { Problem } from '../../../src/model/problem';
 import type { Store } from '../../../src/model/store';
 import type { Worker } from '../../../src/wire';
 import { apiOf } from '../../../src/wire/operations';
+import type { OwnProvider } from '../../../src/wire/provider';
 import { anAlert } from '../alert/samples';
 
 afterEach(() => void jest.restoreAllMocks());
@@ -131,4 +132,25 @@ test('a check of the provider fails while the client key is refused something, w
   });
   for (const over of [{ quietSinceMs: 1 }, { state: 'resolved' as const }])
     expect(await lineOf({ ...refused, ...over })).toMatchObject({ state: 'ok', detail: answer.detail });
+});
+
+test('a check of a receiver that has nothing to ask the provider with leaves that to a worker', async () => {
+  const checkOf = async (more: Record<string, string>) => {
+    const loaded = loadSettings('command', { ROLE: 'receiver', ...more });
+    const own = { check: () => Promise.reject(new Error('was asked')), clockOffsetMs: () => null };
+    const store = { leaseFreeMs: async () => 0, listAlerts: async () => [], ready: async () => {} };
+    const alone = { own: own as unknown as OwnProvider, sync: null, replay: null, standIn: null };
+    const lines = await apiOf(loaded, store as unknown as Store, null, writeAlert, alone).check();
+    return lines.find(({ name }) => name === 'provider');
+  };
+  expect(await checkOf({})).toMatchObject({ state: 'skipped', detail: expect.stringContaining('a worker') });
+  const reads = {
+    ENCRYPTION_KEYS: `k1:${Buffer.alloc(32, 1).toString('base64')}`,
+    PROVIDER_VENDOR: 'vendor',
+    PROVIDER_URL: 'https://api.example/platform',
+    PROVIDER_EQUIPMENT_URL: 'https://api.example/equipment',
+    PROVIDER_CLIENT_KEY: 'client',
+    PROVIDER_CLIENT_SECRET: 'canary',
+  };
+  expect(await checkOf(reads)).toMatchObject({ state: 'failed', detail: 'was asked' });
 });
