@@ -4,6 +4,7 @@
  * in as doors; what is pure is called directly. This file makes no part and opens nothing: wire.ts does.
  */
 import { decideEnding, type Ending, type EndingRules, heldBy } from './inbox/decide-ending';
+import { finishAsKnown } from './inbox/finish-as-known';
 import {
   type Asked,
   askedBy,
@@ -21,12 +22,12 @@ import { sightDoubted, unseenDetail } from './inbox/sight-doubted';
 import { whomRefused } from './inbox/whom-refused';
 import type { Answer, ReadCost, ReadDocument } from './model/answer';
 import { wordsIn } from './model/answer-words';
-import type { KnownEquipment } from './model/equipment-names';
 import type { Accepted, Delivery } from './model/notification';
 import { type DueProbe, leadingCause } from './model/organization';
 import { isProblem } from './model/problem';
 import type { Connections, Inbox, Organizations } from './model/store';
 import type { FinishResult, QuarantinedTask, TakenTask } from './model/task';
+import { equipmentNamesOf } from './normalize/equipment-names';
 import { documentOf } from './normalize/known-as';
 import { normalizeDocument } from './normalize/normalize';
 import type { Observer } from './observe/observer';
@@ -66,8 +67,6 @@ export interface PathDoors {
     | 'fault'
   >;
   clock: Clock;
-  /** As what the equipment of each body is known; null for what is none. */
-  nameEquipment(bodies: unknown[]): Promise<(KnownEquipment | null)[]>;
   /** A decided event waits in the outbox. */
   decided(): void;
   /** An organization's access changed. */
@@ -272,13 +271,14 @@ async function endRead(path: Path, task: TakenTask, read: ReadDocument, tracepar
       quarantine(path, { ...held, reason, path: '', detail, raw: keptDocument(read.body, path.settings) })
     );
   }
-  const [known = null] = await path.nameEquipment([read.body]);
-  const document = documentOf(judged.document, known);
+  const { address, mediaType, connectionId } = read;
   const observedAt = new Date(path.clock.nowMs()).toISOString();
-  const draft = draftEvent(document, { address: read.address, mediaType: read.mediaType, observedAt });
-  const { connectionId } = read;
   const { reconciled } = task;
-  const result = await path.store.finish({ ...held, draft, connectionId, traceparent, reconciled, settleMs });
+  const ending = { ...held, connectionId, traceparent, reconciled, settleMs };
+  const { result, draft } = await finishAsKnown(path.store, task, ending, {
+    names: equipmentNamesOf(read.body),
+    draftOf: (known) => draftEvent(documentOf(judged.document, known), { address, mediaType, observedAt }),
+  });
   const ended = finished(path, result);
   if (ended.outcome !== 'published') return ended;
   return { ...ended, providerLagMs: providerLagMs(task, draft.modifiedTime) };

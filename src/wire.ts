@@ -152,7 +152,6 @@ export async function wireWorker(
   const pipeline = makePipeline(
     {
       store: doors.store,
-      nameEquipment: doors.nameEquipment,
       provider: providerDoorOf(doors.provider, observer, () => book, listsWanted),
       observer,
       clock,

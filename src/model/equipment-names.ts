@@ -24,6 +24,12 @@ export interface KnownEquipment {
   principalId: string | null;
 }
 
+/** A record as it was read, and as what its reader takes it to be known. */
+export interface NamedEquipment {
+  names: EquipmentNames;
+  known: KnownEquipment;
+}
+
 /** A piece of equipment by what it is known as here, or by what a side calls it. */
 export interface EquipmentSought {
   id: string;

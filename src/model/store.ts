@@ -42,6 +42,7 @@ import type {
   FinishResult,
   FoundAbsent,
   GivenBack,
+  KnownOtherwise,
   Postponed,
   QuarantinedTask,
   TakenTask,
@@ -62,7 +63,8 @@ export interface Inbox {
    * its share while others wait. Each gets a lease and a fence.
    */
   take(limit: number): Promise<TakenTask[]>;
-  finish(read: FinishedRead): Promise<FinishResult>;
+  /** What is new of the names that it says is kept, whatever comes of it. */
+  finish(read: FinishedRead): Promise<FinishResult | KnownOtherwise>;
   finishGone(read: FinishedGone): Promise<FinishResult>;
   /** Records the first absence; the task settles until it is asked again. */
   foundAbsent(read: FoundAbsent): Promise<void>;

@@ -2,6 +2,7 @@
  * A task is a resource that is due. It is taken under a lease with a fence, read, and given back by exactly one of the
  * endings below. The store refuses an ending whose fence is old.
  */
+import type { KnownEquipment, NamedEquipment } from './equipment-names';
 import type { EventDraft } from './event';
 import type { QuarantineReason } from './notification';
 import type { ResourceIdentity } from './resource';
@@ -62,6 +63,8 @@ interface Ending {
 /** The read succeeded: the store decides whether it is news. */
 export interface FinishedRead extends Ending {
   draft: EventDraft;
+  /** Of equipment: what the document calls it, and as what the draft takes it to be known. */
+  named?: NamedEquipment;
   connectionId: string;
   /** Of the span to carry on: decided into the record. */
   traceparent: string | null;
@@ -142,3 +145,9 @@ export type FinishResult =
         | 'record-too-large'
         | 'mass-disappearance';
     };
+
+/** Nothing has ended, the task is still taken: the same read is finished with a draft of what it is known as. */
+export interface KnownOtherwise {
+  outcome: 'known-otherwise';
+  known: KnownEquipment;
+}

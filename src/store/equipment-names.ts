@@ -3,7 +3,7 @@
  * different ids, and the same number may be one machine's id in the one and another's in the other. Pure; both stores
  * keep the records and choose by these rules.
  */
-import type { EquipmentNames, KnownEquipment } from '../model/equipment-names';
+import type { EquipmentNames, EquipmentSide, KnownEquipment } from '../model/equipment-names';
 
 /** A record as the store keeps it. */
 export interface KeptEquipment extends EquipmentNames {
@@ -108,6 +108,16 @@ function isSame(one: EquipmentNames, two: EquipmentNames): boolean {
   return (
     one.principalId === two.principalId && one.erid === two.erid && one.serialNumber === two.serialNumber
   );
+}
+
+/** Of a record that is kept as it says: an older one that leaves out its principal id may be told it any time. */
+export function isSaidWhole(side: EquipmentSide, principalId: string | null): boolean {
+  return side === 'new' || principalId !== null;
+}
+
+/** Would a document of the one be that of the other? */
+export function isKnownAs(one: KnownEquipment, two: KnownEquipment): boolean {
+  return one.id === two.id && one.principalId === two.principalId;
 }
 
 /** By what the records are sought that a choice needs; each is some record's id, ERID, principal id or known name. */

@@ -6,7 +6,7 @@ import type { Delivery, HintElement, QuarantineReason } from '../../src/model/no
 import type { CauseDetail, Observation, ProbeAgain } from '../../src/model/organization';
 import type { Store } from '../../src/model/store';
 import type { RunCounts } from '../../src/model/sync';
-import type { TakenTask } from '../../src/model/task';
+import type { FinishedRead, TakenTask } from '../../src/model/task';
 import type { StoreRules } from '../../src/store/store-rules';
 
 export interface StoreUnderTest {
@@ -149,10 +149,11 @@ export class Hand {
     return task;
   }
 
-  finish(task: TakenTask, draft: EventDraft, extra: { settleMs?: number; reconciled?: boolean } = {}) {
-    const { settleMs = 0, reconciled = false } = extra;
+  finish(task: TakenTask, draft: EventDraft, extra: Partial<FinishedRead> = {}) {
+    const { settleMs = 0, reconciled = false, named } = extra;
     return this.store.finish({
       ...heldBy(task),
+      ...(named !== undefined && { named }),
       draft,
       connectionId: 'c1',
       traceparent: null,

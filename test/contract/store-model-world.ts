@@ -4,6 +4,7 @@
  */
 import {
   type Acknowledgement,
+  type EventDraft,
   type EventRecord,
   type PublishedEvent,
   recordBytes,
@@ -433,13 +434,26 @@ export class World {
   async end({ task, shown }: Held): Promise<void> {
     const { store } = this.hand;
     if (!shown.gone) {
-      await this.hand.finish(task, draftAs(idOf(task), shown), { settleMs });
+      await this.finish(task, draftAs(idOf(task), shown));
     } else if (task.absentSinceMs !== null && this.under.nowMs() - task.absentSinceMs >= goneAfterMs) {
       await store.finishGone({ ...goneBy(task), goneShareMax: 1 });
     } else {
       const forMs = task.absentSinceMs === null ? 0 : this.under.nowMs() - task.absentSinceMs;
       await store.foundAbsent({ ...heldBy(task), againInMs: goneAfterMs - forMs });
     }
+  }
+
+  /** Drafted under another name first, now and then: such a read does not end, and nothing of it is published. */
+  async finish(task: TakenTask, draft: EventDraft): Promise<void> {
+    const { id, organizationId } = draft;
+    const known = { id, principalId: null };
+    const names = { ...known, side: 'new', organizationId, erid: null, serialNumber: null } as const;
+    if (task.fence % 4 === 0) {
+      const named = { names, known: { ...known, id: 'another' } };
+      const result = await this.hand.finish(task, { ...draft, id: 'another' }, { settleMs, named });
+      expect(result).toEqual({ outcome: 'known-otherwise', known });
+    }
+    await this.hand.finish(task, draft, { settleMs, named: { names, known } });
   }
 
   async check(): Promise<void> {

@@ -5,7 +5,7 @@ import type { EventDraft } from '../../src/model/event';
 import type { Ledger } from '../../src/model/ledger';
 import type { Delivery } from '../../src/model/notification';
 import type { Store } from '../../src/model/store';
-import type { FinishResult, TakenTask } from '../../src/model/task';
+import type { TakenTask } from '../../src/model/task';
 import {
   address,
   deliveryOf,
@@ -34,11 +34,7 @@ export function storeSuite(name: string, open: () => Promise<StoreUnderTest>): v
       if (task === undefined) throw new Error('nothing was due');
       return task;
     };
-    const finish = (
-      task: TakenTask,
-      draft: EventDraft,
-      extra: { settleMs?: number } = {},
-    ): Promise<FinishResult> =>
+    const finish = (task: TakenTask, draft: EventDraft, extra: { settleMs?: number } = {}) =>
       store.finish({
         ...heldBy(task),
         draft,

@@ -2,7 +2,7 @@
  * What every store promises a sync: a page is finished with its place in one step, only what is at rest and not read
  * since is finished from it, and absence makes a read due and nothing more.
  */
-import type { EquipmentNames, EquipmentSide } from '../../src/model/equipment-names';
+import type { EquipmentNames, EquipmentSide, KnownEquipment } from '../../src/model/equipment-names';
 import type { ListedPage } from '../../src/model/sync';
 import {
   address,
@@ -113,6 +113,44 @@ export function storeSyncSuite(name: string, open: () => Promise<StoreUnderTest>
       const named = { ...newer, serialNumber: 's2' };
       await again.nameEquipment([newer, named]);
       expect(await again.equipmentRecords({ id: '217001', as: 'new' })).toContainEqual(named);
+    });
+
+    test('a read of equipment that is known by another name does not end, and ends under that name', async () => {
+      const piece = { organizationId, erid: 'e1', serialNumber: 's1' };
+      const older: EquipmentNames = { ...piece, id: '82001', side: 'old', principalId: null };
+      const newer: EquipmentNames = { ...piece, id: '217001', side: 'new', principalId: '82001' };
+      const known = { id: '82001', principalId: '82001' };
+      const told = { connectionId: 'c1', traceparent: null, reconciled: false, settleMs: 0 };
+      const { store } = hand;
+      const read = async (names: EquipmentNames) => {
+        await hand.put([hintOf(names.id)]);
+        const task = await hand.takeAt(address(names.id));
+        return ({ id, principalId }: KnownEquipment) =>
+          store.finish({
+            ...heldBy(task),
+            ...told,
+            draft: draftOf(id, 'a', { address: address(names.id) }),
+            named: { names, known: { id, principalId } },
+          });
+      };
+      expect(await (await read(older))({ id: '82001', principalId: null })).toMatchObject({
+        outcome: 'published',
+      });
+      under.advance(1000);
+      const end = await read(newer);
+      expect(await end({ id: '217001', principalId: '82001' })).toEqual({
+        outcome: 'known-otherwise',
+        known,
+      });
+      expect(await end({ id: '82001', principalId: null })).toEqual({ outcome: 'known-otherwise', known });
+      // Nothing has ended: the read can still say what it is, and only once.
+      expect(await store.take(10)).toEqual([]);
+      expect(await store.pickUnsent(10, 1e9, [])).toHaveLength(1);
+      expect(await end(known)).toMatchObject({ outcome: 'unchanged' });
+      expect(await end(known)).toEqual({ outcome: 'refused', reason: 'fenced' });
+      expect(new Set(await store.equipmentRecords({ id: '82001', as: 'known' }))).toEqual(
+        new Set([older, newer]),
+      );
     });
 
     test('of two reads of one piece at once one is the first', async () => {

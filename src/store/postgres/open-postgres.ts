@@ -15,6 +15,7 @@ import { LaneChanges } from './lanes';
 import { migrate } from './migrate';
 import { notedEveryMs, noteNoRoom, saysNoRoom } from './ready';
 import { refuseHalfMoved } from './refuse-half-moved';
+import { finishNamed, rememberNames } from './remember-names';
 import { groups, longVerbs, transactionOptions, verbs } from './verbs';
 
 type Verb = (...args: unknown[]) => Promise<unknown>;
@@ -115,5 +116,8 @@ function makeDoors(
     );
     for (const verb of names) doors.set(verb, (...args) => join({ verb, args }));
   }
+  const name = rememberNames(doors.get('nameEquipment') as Store['nameEquipment']);
+  doors.set('nameEquipment', name as Verb);
+  doors.set('finish', finishNamed(name, doors.get('finish') as Store['finish']) as Verb);
   return doors;
 }

@@ -2,7 +2,7 @@
  * What records of equipment are called by, kept with what each is known as. The rules are both stores'.
  */
 import type { EquipmentNames, EquipmentSought, KnownEquipment } from '../../model/equipment-names';
-import { EquipmentShelf, keptOf, namesOf, soughtOf } from '../equipment-names';
+import { EquipmentShelf, isSaidWhole, keptOf, namesOf, soughtOf } from '../equipment-names';
 import type { Context } from './context';
 
 const columns = 'side, id, organization_id, principal_id, erid, serial_number, resource_id';
@@ -25,6 +25,18 @@ export function nameEquipment({ database }: Context, pieces: EquipmentNames[]): 
     );
   }
   return known;
+}
+
+/** The same for one piece that was just read. A record that says what it said before needs no choice. */
+export function knownAs(context: Context, piece: EquipmentNames): KnownEquipment {
+  const { side, id, organizationId, principalId, erid, serialNumber } = piece;
+  const own = context.database.get(
+    `SELECT resource_id FROM equipment WHERE id = ? AND side = ? AND organization_id = ?
+       AND principal_id IS ? AND erid IS ? AND serial_number IS ?`,
+    ...[id, side, organizationId, principalId, erid, serialNumber],
+  );
+  const saysAll = own !== undefined && isSaidWhole(side, principalId);
+  return saysAll ? { id: String(own.resource_id), principalId } : nameEquipment(context, [piece])[0]!;
 }
 
 export function equipmentRecords({ database }: Context, { id, as }: EquipmentSought): EquipmentNames[] {

@@ -5,13 +5,15 @@
  */
 import type { Change, EventDraft, EventRecord, PublishedState } from '../../model/event';
 import { changeOf } from '../../model/event';
-import type { FinishedRead, FinishResult } from '../../model/task';
+import type { FinishedRead, FinishResult, KnownOtherwise } from '../../model/task';
 import { eventsOf, mayStandElsewhere } from '../decided-events';
+import { isKnownAs } from '../equipment-names';
 import { mayLag } from '../may-lag';
 import { leftToNewerMs } from '../store-rules';
 import { switchedFrom } from '../switch-step';
 import type { Context } from './context';
 import type { Row } from './database';
+import { knownAs } from './equipment-names';
 import { joinTask } from './join';
 import { remember } from './organization-cache';
 import {
@@ -28,7 +30,12 @@ import {
 import { claim, placesOf } from './unclaimed';
 import { writeEvent } from './write-event';
 
-export function finish(context: Context, read: FinishedRead): FinishResult {
+export function finish(context: Context, read: FinishedRead): FinishResult | KnownOtherwise {
+  const { named } = read;
+  if (named !== undefined) {
+    const known = knownAs(context, named.names);
+    if (!isKnownAs(known, named.known)) return { outcome: 'known-otherwise', known };
+  }
   const task = endTake(context, read);
   if (task === null) return { outcome: 'refused', reason: 'fenced' };
   const { draft } = read;

@@ -137,6 +137,32 @@ test('of two that were given one task, the first before a commit that failed, on
   expect(call(finish(second!))).toMatchObject({ outcome: 'published' });
 });
 
+test('the names of equipment that a commit which failed took with it are kept with the next ending of the read', () => {
+  const names = {
+    side: 'new',
+    id: '1',
+    organizationId: '4711',
+    principalId: '9',
+    erid: 'e',
+    serialNumber: 's',
+  };
+  const named = { names, known: { id: '1', principalId: '9' } };
+  const records = { verb: 'equipmentRecords' as const, args: [{ id: '1', as: 'new' }] };
+  const end = () => {
+    const [task] = call(take) as TakenTask[];
+    const { verb, args } = finish(task!);
+    expect(call({ verb, args: [{ ...args[0], named }] })).toMatchObject({ outcome: 'published' });
+  };
+  call(put('1'));
+  end();
+  full = true;
+  expect(engine.commit()).toBe(false);
+  full = false;
+  expect(call(records)).toEqual([]);
+  end();
+  expect(call(records)).toEqual([names]);
+});
+
 test('a page is refused when a commit that failed took with it what the list brought before', () => {
   const name = { scope: '4711/equipment', organizationId: '4711' };
   const page = { run: 1, listingId: 1, connectionId: 'c', drafts: [], hints: [], after: { next: 'x' } };
