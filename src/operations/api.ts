@@ -62,6 +62,7 @@ export interface ApiDoors {
   alertsWithoutStore(): { own: Alert | null; remembered: Alert[] };
   /** The sinks that have not taken it as it is. */
   notTold(alert: Alert): string[];
+  /** Throws `command.refused` in a receiver that knows no sink. */
   testAlerts(): Promise<AlertTestLine[]>;
   config(): ConfigView;
   /** null: this process cannot ask the provider. */

@@ -8,6 +8,8 @@ import type { CheckLine, CheckName } from '../model/api';
 export interface CheckDoors {
   /** Sentences that begin with the setting's name: what serving misses, and what is probably not meant. */
   settings: { missing: string[]; warnings: string[] };
+  /** It receives only: where events and pages go stands in the settings of workers, and need not stand here. */
+  receives: boolean;
   /**
    * Each resolves to what is worth knowing, or rejects with a message for people, as `CheckFailure` with the step that mends
    * it where that is not the usual one; null: not configured here.
@@ -76,10 +78,19 @@ export async function runCheck(doors: CheckDoors): Promise<CheckLine[]> {
     ask(
       'kafka',
       doors.kafka,
-      'KAFKA_BROKERS is not set: events go to the embedded log',
+      doors.receives
+        ? 'KAFKA_BROKERS is not set here, and a receiver publishes nothing: ask a worker'
+        : 'KAFKA_BROKERS is not set: events go to the embedded log',
       'Look at KAFKA_BROKERS.',
     ),
-    ask('sinks', doors.sinks, 'none set: alerts are log lines', 'Look at the sinks’ addresses.'),
+    ask(
+      'sinks',
+      doors.sinks,
+      doors.receives
+        ? 'none set here, and a receiver pages nobody: ask a worker'
+        : 'none set: alerts are log lines',
+      'Look at the sinks’ addresses.',
+    ),
     ask('alerts', doors.alerts, 'not asked: it takes a store that can be read', 'Look at the store first.'),
   ]);
   // A signature of another time is refused, so a part that fails may be the clock's doing.

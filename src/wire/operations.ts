@@ -8,6 +8,7 @@ import { alertsWithoutStore } from '../alert/store-away';
 import { testSinks } from '../alert/test-sinks';
 import { canAskProvider, type LoadedSettings } from '../config';
 import type { Alert } from '../model/alert';
+import { Problem } from '../model/problem';
 import type { Store } from '../model/store';
 import type { Health } from '../observe/health';
 import type { Observer } from '../observe/observer';
@@ -128,8 +129,7 @@ export function apiOf(
     nowMs: systemClock.nowMs,
     alertsWithoutStore: () => withoutStore(loaded, worker),
     notTold: (alert) => notTold(alert, sinks).map(({ sink }) => sink),
-    // Sinks of their own: what they remember of real alerts is not touched.
-    testAlerts: () => testSinks(testSinksOf(loaded.settings, writeAlert), runbookBase, systemClock.nowMs()),
+    testAlerts: () => testAlerts(loaded.settings, writeAlert),
     config: () => configView(loaded),
     connections: (worker === null ? alone?.own.connections : worker.connecting.api) ?? null,
     subscriptions: subscribing?.api ?? null,
@@ -151,6 +151,15 @@ export function apiOf(
       return meter.view();
     },
   });
+}
+
+/** In a receiver its log is no sink that anybody is paged by, and those of the workers need not be known there. */
+async function testAlerts(settings: LoadedSettings['settings'], writeAlert: ((alert: Alert) => void) | null) {
+  if (settings.role === 'receiver' && sinksOf(settings, null).length === 0)
+    throw new Problem('command.refused', 'a receiver pages nobody: TRAMLINE_URL must name a worker');
+  // Sinks of their own: what they remember of real alerts is not touched.
+  const sinks = testSinksOf(settings, writeAlert);
+  return testSinks(sinks, alertingOptions(settings).runbookBase, systemClock.nowMs());
 }
 
 /** Of a receiver, and beside no service, nobody remembers any. */
@@ -183,6 +192,7 @@ function checkDoors(
   const isForWorkers = settings.role === 'receiver' && !canAskProvider(settings);
   return {
     settings: { missing: missing.map(({ name, text }) => `${name} ${text}`), warnings },
+    receives: settings.role === 'receiver',
     store,
     provider: provider === null || isForWorkers ? null : () => checkProvider(provider, listAlerts),
     kafka: settings.kafkaBrokers === null ? null : () => checkTopics(settings, listAlerts),

@@ -4,6 +4,7 @@ import { attendance, unattendedAlert } from '../../../src/operations/unattended'
 
 const healthy: CheckDoors = {
   settings: { missing: [], warnings: [] },
+  receives: false,
   store: async () => 'sqlite',
   provider: async () => ({ detail: 'https://api.example answered 200', next: null }),
   kafka: async () => '3 topics',

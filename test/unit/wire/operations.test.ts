@@ -46,6 +46,28 @@ test('what a receiver cannot do it refuses with who can', async () => {
   for (const ask of asked) await expect(ask()).rejects.toThrow(/: TRAMLINE_URL must name a worker$/);
 });
 
+test('where events and pages go a receiver that was not told leaves to a worker, and it pages nobody in its place', async () => {
+  const apiWith = (more: Record<string, string>) => {
+    const store = { leaseFreeMs: async () => 0, listAlerts: async () => [], ready: async () => {} };
+    return apiOf(loadSettings('command', more), store as unknown as Store, null, writeAlert);
+  };
+  const saidBy = async (more: Record<string, string>) =>
+    (await apiWith(more).check()).filter(({ name }) => ['kafka', 'sinks'].includes(name));
+  const asWorkers = { state: 'skipped', detail: expect.stringContaining('ask a worker') };
+  expect(await saidBy({ ROLE: 'receiver' })).toMatchObject([asWorkers, asWorkers]);
+  expect(await saidBy({})).toMatchObject([
+    { detail: 'KAFKA_BROKERS is not set: events go to the embedded log' },
+    { detail: 'none set: alerts are log lines' },
+  ]);
+  await expect(apiWith({ ROLE: 'receiver' }).testAlerts()).rejects.toThrow(
+    /: TRAMLINE_URL must name a worker$/,
+  );
+  // One that knows a sink asks it; a process that does all writes to the log.
+  const away = { ROLE: 'receiver', ALERTMANAGER_URLS: 'http://127.0.0.1:1' };
+  expect(await apiWith(away).testAlerts()).toMatchObject([{ sink: 'alertmanager', outcome: 'unreachable' }]);
+  expect(await apiWith({}).testAlerts()).toMatchObject([{ sink: 'log', outcome: 'accepted' }]);
+});
+
 describe('while the store does not answer', () => {
   const away = async () => Promise.reject(new Problem('store.unavailable', 'canary'));
   const store = { leaseFreeMs: away, listAlerts: away } as unknown as Store;
