@@ -1,9 +1,12 @@
 /**
- * `tramline config`: the settings that a process started here would have, where each came from, secrets hidden.
+ * `tramline config`: the settings that a process started here would have, where each came from, secrets hidden; and what the
+ * sandbox leaves, which the service knows.
  */
 import type { Command } from 'commander';
-import type { Origin } from '../config';
-import { type Action, type CommandContext, withApi } from './context';
+import type { LoadedSettings, Origin } from '../config';
+import type { Api } from '../model/api';
+import type { SandboxUse } from '../model/sandbox';
+import { type Action, type CommandContext, serviceOf, type Via, withApi } from './context';
 import { exitCodes } from './exit-code';
 
 export function registerConfig(program: Command, action: Action): void {
@@ -11,48 +14,56 @@ export function registerConfig(program: Command, action: Action): void {
 }
 
 async function run(context: CommandContext): Promise<number> {
-  const { output, load } = context;
-  const { origins, missing, warnings, settings: given } = load();
+  const { output } = context;
+  const loaded = context.load();
+  const { origins, missing, warnings } = loaded;
   const settings = Object.entries(origins);
-  const sandbox = given.providerPlan === 'sandbox';
   if (output.json) {
     const views = settings.map(([name, origin]) => [name, viewOf(origin)]);
-    output.value(Object.fromEntries(sandbox ? [...views, ['sandbox', await sandboxOf(context)]] : views));
+    const left = await leftInSandbox(context, loaded);
+    const sandbox = left === null ? [] : [['sandbox', { value: left.limits, from: left.from }]];
+    output.value(Object.fromEntries([...views, ...sandbox]));
   } else {
     output.table(settings, [
       { title: 'NAME', of: ([name]) => name },
       { title: 'VALUE', of: ([, { shown }]) => textOf(shown), gives: true },
       { title: 'FROM', of: ([, { from }]) => from },
     ]);
+    tellLeft(output, await leftInSandbox(context, loaded));
   }
-  if (sandbox && !output.json) await tellSandbox(context);
   for (const warning of warnings) output.warn(warning);
   for (const { name, text } of missing) output.note(`${name} ${text}`);
   if (missing.length > 0) output.next('serve needs what is missing; `demo` needs none of it');
   return exitCodes.done;
 }
 
-/** For machines: what is left, and who said so; null where nobody did. */
-async function sandboxOf(context: CommandContext): Promise<object> {
+interface LeftInSandbox {
+  /** null where nobody said so, and why. */
+  limits: SandboxUse[] | null;
+  from: Via | 'unset';
+  why: string | null;
+}
+
+/**
+ * What the service says, or where none runs the store. A service that runs may be in the sandbox though these settings are
+ * not, of which it has its own: then only it is asked. null: it is not, or is not to be asked.
+ */
+async function leftInSandbox(context: CommandContext, loaded: LoadedSettings): Promise<LeftInSandbox | null> {
+  const isHere = loaded.settings.providerPlan === 'sandbox';
+  const ask = async (api: Pick<Api, 'sandbox'>, from: Via) => ({ ...(await api.sandbox()), from });
   try {
-    return await withApi(context, async (api, via) => ({ value: (await api.sandbox()).limits, from: via }));
-  } catch {
-    return { value: null, from: 'unset' };
+    const { plan, limits, from } = await (isHere ? withApi(context, ask) : ask(serviceOf(loaded), 'service'));
+    return isHere || plan === 'sandbox' ? { limits, from, why: null } : null;
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    return isHere ? { limits: null, from: 'unset', why } : null;
   }
 }
 
-/** What is left is known to the service, or to the store; settings are shown without either. */
-async function tellSandbox(context: CommandContext): Promise<void> {
-  const { output } = context;
-  try {
-    const { limits } = await withApi(context, (api) => api.sandbox());
-    for (const { limit, left, most, detail } of limits)
-      output.line(`sandbox: ${left} of ${most} ${limit} left (${detail})`);
-  } catch (error) {
-    output.note(
-      `what the sandbox leaves is not known: ${error instanceof Error ? error.message : String(error)}`,
-    );
-  }
+function tellLeft(output: CommandContext['output'], left: LeftInSandbox | null): void {
+  for (const { limit, left: count, most, detail } of left?.limits ?? [])
+    output.line(`sandbox: ${count} of ${most} ${limit} left (${detail})`);
+  if (left !== null && left.why !== null) output.note(`what the sandbox leaves is not known: ${left.why}`);
 }
 
 function viewOf({ shown, from, path }: Origin): object {

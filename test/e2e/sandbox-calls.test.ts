@@ -64,9 +64,9 @@ async function useUpTo(used: number): Promise<void> {
   throw new Error(`the calls do not come to ${used}`);
 }
 
-/** What `tramline config` and the metrics say is left. */
+/** What `tramline config` and the metrics say is left, to who has no settings but where the service is. */
 async function saidLeft(): Promise<[string | undefined, number]> {
-  const { out } = await run('config');
+  const { out } = await runCommand(['config'], { TRAMLINE_URL: story.service.operationsUrl });
   const [, said] = /^sandbox: (.*) calls left \(of \d{4}-\d{2}\)$/m.exec(out) ?? [];
   return [said, await story.metric('tramline_sandbox_left', { limit: 'calls' })];
 }
