@@ -204,7 +204,7 @@ function listOf({
   detail,
 }: Extract<SightPage, { partial: true }>): Exclude<SightList, { end: 'whole' }> {
   const passes = answer !== null && passing.has(answer.kind);
-  if (passes || reason === 'changed-meanwhile') return { end: 'failed' };
+  if (passes || reason === 'changed-meanwhile') return { end: 'failed', detail };
   return { end: 'refused', detail, ofClient: answer?.kind === 'client-refused' };
 }
 

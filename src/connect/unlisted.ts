@@ -12,7 +12,7 @@ import type { Clock } from '../tools/clock';
  */
 export type SightList<Seen extends { id: string } = { id: string }> =
   | { end: 'whole'; organizations: readonly Seen[] }
-  | { end: 'failed' }
+  | { end: 'failed'; detail: string }
   | { end: 'refused'; detail: string; ofClient: boolean };
 
 export type SightLists<Seen extends { id: string } = { id: string }> = [
@@ -56,6 +56,8 @@ export function makeUnlisted(clock: Clock): Unlisted {
   const missing = new Map<string, { sinceMs: number; organizations: string[] }>();
   const refused = new Map<string, Refused>();
   const listedWhole = new Set<string>();
+  /** Why the list that was asked for last failed for the moment. */
+  const failed = new Map<string, string>();
 
   function noteRefused(connectionId: string, { detail, ofClient }: Pick<Refused, 'detail' | 'ofClient'>) {
     const lastMs = clock.steadyMs();
@@ -64,8 +66,8 @@ export function makeUnlisted(clock: Clock): Unlisted {
   }
 
   function unlisted(connectionId: string): string | null {
-    const known = refused.get(connectionId);
-    return known === undefined ? null : `its list of organizations could not be read: ${known.detail}`;
+    const detail = failed.get(connectionId) ?? refused.get(connectionId)?.detail;
+    return detail === undefined ? null : `its list of organizations could not be read: ${detail}`;
   }
 
   /** What is to be told of a connection, and since when. */
@@ -73,7 +75,9 @@ export function makeUnlisted(clock: Clock): Unlisted {
     const told: { sinceMs: number; detail: string }[] = [];
     const list = refused.get(connectionId);
     if (list !== undefined && !list.ofClient && list.lastMs - list.firstMs >= lastsMs) {
-      const detail = `Of connection ${connectionId} nobody knows what it sees since: ${unlisted(connectionId)}.`;
+      const detail =
+        `Of connection ${connectionId} nobody knows what it sees since: ` +
+        `its list of organizations could not be read: ${list.detail}.`;
       told.push({ sinceMs: list.sinceMs, detail });
     }
     const found = missing.get(connectionId);
@@ -90,6 +94,8 @@ export function makeUnlisted(clock: Clock): Unlisted {
   return {
     note(lists, sees) {
       for (const [connectionId, list] of lists) {
+        if (list.end === 'failed') failed.set(connectionId, list.detail);
+        else failed.delete(connectionId);
         if (list.end === 'refused') noteRefused(connectionId, list);
         if (list.end !== 'whole') continue;
         refused.delete(connectionId);

@@ -9,7 +9,6 @@ import type { ProviderData } from '../model/provider-data';
 import type { ResourceIdentity } from '../model/resource';
 import type { SubscriptionCalls } from '../model/subscription';
 import type { ListingRequest } from '../model/sync';
-import { withoutAddresses } from '../model/without-addresses';
 import { type Line, makeAsk, makeHeardLine, makeLine } from './ask';
 import { Attempt, type Pay } from './attempt';
 import { makeCallers } from './caller';
@@ -36,6 +35,7 @@ import { makePausingLine } from './pausing-line';
 import { makeProbeOrganization } from './probe-organization';
 import { makeProvenLine } from './proven-line';
 import { makeProviderData } from './provider-data';
+import { unlistedBy } from './reach';
 import { makeReadResource } from './read-resource';
 import { makeShowAgain } from './refused-again';
 import { makeRelocate } from './relocate';
@@ -313,16 +313,6 @@ function noConnection(
       ? 'no owner is known or named'
       : `no valid connection sees organization ${owner}${unlistedBy(doors)}`;
   return { kind: 'no-connection', detail };
-}
-
-/** Whose list may hold what nobody sees: the first of those that could not be read. */
-function unlistedBy({ connections, unlisted = () => null }: ProviderDoors): string {
-  const [first, ...others] = connections().flatMap(({ connectionId, status }) => {
-    const why = status === 'valid' ? unlisted(connectionId) : null;
-    return why === null ? [] : [`connection ${withoutAddresses(connectionId)}: ${why}`];
-  });
-  if (first === undefined) return '';
-  return `; ${first}${others.length === 0 ? '' : `, and so of ${others.length} more`}`;
 }
 
 function unknownConnection(connectionId: string) {

@@ -7,6 +7,7 @@ import { wordsIn } from '../model/answer-words';
 import type { Connection } from '../model/connection';
 import { missingConsents, refusedConsent } from '../model/missing-consents';
 import type { RawFault, RawListed, RawRead } from '../model/provider-data';
+import { withoutAddresses } from '../model/without-addresses';
 import { attributeRefusal, type Owner } from './attribute-refusal';
 import type { Caller } from './caller';
 import { chooseConnection } from './choose-connection';
@@ -43,7 +44,9 @@ export function organizationReaches(doors: ProviderDoors, organizationIds: strin
     if (connection !== null) return { reach: { connection, organizationId } };
     const refused = lost.get(organizationId);
     if (refused !== undefined) return { fault: refusedConsent(refused, organizationId) };
-    return { fault: unreachable(organizationId, `no valid connection sees organization ${organizationId}`) };
+    return {
+      fault: unreachable(doors, organizationId, `no valid connection sees organization ${organizationId}`),
+    };
   });
 }
 
@@ -107,11 +110,24 @@ function lostOrganizations(doors: ProviderDoors, seen: ReadonlySet<string>): Map
 
 /** Nothing can be asked: every consent was refused, or there is none. */
 function nobody(doors: ProviderDoors, detail: string): RawFault {
-  return missingConsents(doors.connections())[0] ?? unreachable(null, detail);
+  return missingConsents(doors.connections())[0] ?? unreachable(doors, null, detail);
 }
 
-function unreachable(organizationId: string | null, detail: string): RawFault {
-  return { answer: { kind: 'no-connection', detail }, detail, address: null, organizationId };
+/** Where a list could not be read nobody knows what it holds: that is a failure, and no absence. */
+function unreachable(doors: ProviderDoors, organizationId: string | null, detail: string): RawFault {
+  const unread = unlistedBy(doors);
+  const answer = unread === '' ? ({ kind: 'no-connection', detail } as const) : null;
+  return { answer, detail: `${detail}${unread}`, address: null, organizationId };
+}
+
+/** Whose list may hold what nobody sees: the first of those that could not be read. */
+export function unlistedBy({ connections, unlisted = () => null }: ProviderDoors): string {
+  const [first, ...others] = connections().flatMap(({ connectionId, status }) => {
+    const why = status === 'valid' ? unlisted(connectionId) : null;
+    return why === null ? [] : [`connection ${withoutAddresses(connectionId)}: ${why}`];
+  });
+  if (first === undefined) return '';
+  return `; ${first}${others.length === 0 ? '' : `, and so of ${others.length} more`}`;
 }
 
 export interface ListParts {

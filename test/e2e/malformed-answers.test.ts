@@ -161,6 +161,35 @@ test.each<[string, object]>([
   expect(readFileSync(output, 'utf8')).toBe('a good copy');
 });
 
+test.each<[string, object, RegExp]>([
+  [
+    'cannot be read',
+    { status: 200, body: '<html>' },
+    /expected a JSON document, got \S+, 6 bytes at http:\S+/,
+  ],
+  ['is not answered', { status: 503 }, /status 503/],
+])(
+  'a catalog that %s from the beginning is told by whoever lists, and nobody hears that no organization is seen',
+  async (_what, answer, told) => {
+    const { id } = (await story.simulator.state()).organizations[0]!;
+    const settings = {
+      ...story.settings(),
+      DATABASE_URL: `sqlite:${join(temporaryFolder(), 'tramline.db')}`,
+    };
+    const catalog = `${new URL(story.simulator.catalog).pathname}$`;
+    await story.simulator.setFaults([{ match: { method: 'GET', path: `^${catalog}` }, ...answer }]);
+    for (const words of [
+      ['equipment', 'list'],
+      ['field-operations', 'list', '--organization', id],
+    ]) {
+      const { code, out, error } = await runCommand(words, settings);
+      expect([words, code, out]).toEqual([words, 1, '']);
+      expect(error).toMatch(/connection \S+: its list of organizations could not be read: /);
+      expect(error).toMatch(told);
+    }
+  },
+);
+
 test('a file’s record that cannot be read is told with its address, and all files are listed', async () => {
   const list = await story.provided(`${story.simulator.catalog}files?itemLimit=100`);
   const [first, ...others] = list.values as { id: string }[];
