@@ -3,8 +3,8 @@
  * commits that notify wait for each other. A notification that is lost costs a poll's time and nothing else. Whoever only
  * listens does not hear that nobody speaks any more, so it asks now and then.
  */
-import { Client } from 'pg';
 import type { News } from '../../model/store';
+import { BoundedClient } from './client';
 import { type DatabaseSettings, openPool, poolConfig } from './database';
 
 export interface Bell {
@@ -27,7 +27,7 @@ export function makeBell(settings: DatabaseSettings, askedEveryMs = 5000): Bell 
   const waiting = new Set<News>();
   const listeners: ((news: News) => void)[] = [];
   let rung: Promise<void> | null = null;
-  let listening: Client | null = null;
+  let listening: BoundedClient | null = null;
   let again: NodeJS.Timeout | undefined;
   let asking: NodeJS.Timeout | undefined;
   let closed = false;
@@ -45,7 +45,7 @@ export function makeBell(settings: DatabaseSettings, askedEveryMs = 5000): Bell 
   }
 
   async function listen(): Promise<void> {
-    const client = new Client(config);
+    const client = new BoundedClient(config);
     listening = client;
     const lost = () => {
       if (listening !== client || closed) return;

@@ -1,12 +1,12 @@
 /**
- * The only file that touches pg: the pool, transactions, and telling a store that is unavailable from a call that is at
- * fault. A transaction is READ COMMITTED and on disk when it resolves (synchronous_commit=on, whatever the server's
+ * The only file that touches pg, but for single connections: the pool, transactions, and telling a store that is unavailable
+ * from a call that is at fault. A transaction is READ COMMITTED and on disk when it resolves (synchronous_commit=on, whatever the server's
  * default is). One that lost against another (deadlock, serialization, two tasks that became one resource) is made once
  * more from its beginning.
  */
-import type { Socket } from 'node:net';
 import { Pool, type PoolClient, type PoolConfig, types } from 'pg';
 import { Problem } from '../../model/problem';
+import { BoundedClient, socketOf } from './client';
 
 export type Value = string | number | boolean | null | Date | readonly unknown[];
 // biome-ignore lint/suspicious/noExplicitAny: a row is what its statement says; each verb reads it as such
@@ -117,9 +117,6 @@ export function openDatabase(settings: DatabaseSettings, nowMs: (() => number) |
   };
 }
 
-/** What its types do not tell of a client. */
-type Wired = PoolClient & { connection: { stream: Socket } };
-
 /**
  * One that failed may not be the only one: where the server's address moved, each that was made before is silent, and would
  * cost its borrower the time limit of a statement. All that are not lent out are replaced with it.
@@ -135,8 +132,7 @@ function makeLender(pool: Pool) {
         const client = await pool.connect();
         if (madeAfter.get(client) === losses) return client;
         client.release(true);
-        // What is silent answers no goodbye: its socket would keep a process that has ended alive for minutes.
-        (client as Wired).connection.stream.destroy();
+        socketOf(client).destroy();
       }
     },
     /** `failed`: it is of no more use. */
@@ -153,7 +149,7 @@ function makeLender(pool: Pool) {
  * while it is lent out, when the pool does not listen: unheard, that would end the process.
  */
 export function openPool(settings: DatabaseSettings, connections: number): Pool {
-  const pool = new Pool({ ...poolConfig(settings), max: connections });
+  const pool = new Pool({ ...poolConfig(settings), max: connections, Client: BoundedClient });
   pool.on('connect', (client) => client.on('error', () => {}));
   pool.on('error', () => {});
   return pool;

@@ -3,8 +3,9 @@
  * the other look. Steps that a newer version has recorded are fine unless one of them took something away.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import { Client, type ClientConfig } from 'pg';
+import type { Client, ClientConfig } from 'pg';
 import { Problem } from '../../model/problem';
+import { BoundedClient } from './client';
 import { problemOf } from './database';
 import { lockNumbers } from './lock-numbers';
 import { type Migration, migrations } from './migrations';
@@ -17,7 +18,7 @@ const turnLookMs = 100;
  * version's own unless a test says otherwise.
  */
 export async function migrate(config: ClientConfig, steps: Migration[] = migrations): Promise<void> {
-  const client = new Client(config);
+  const client = new BoundedClient(config);
   client.on('error', () => {});
   try {
     await client.connect();
@@ -52,7 +53,7 @@ async function waitForTurn(client: Client): Promise<void> {
  * made yet, or none is, and otherwise as `migrate` does.
  */
 export async function mustBeMigrated(config: ClientConfig): Promise<void> {
-  const client = new Client(config);
+  const client = new BoundedClient(config);
   client.on('error', () => {});
   try {
     await client.connect();

@@ -503,6 +503,30 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'several stores on one 
     }
   });
 
+  test('a store whose server says nothing any more ends soon, and no socket of it is left', async () => {
+    const proxy = await startPostgresProxy(Number(new URL(url).port));
+    const behind = new URL(url);
+    behind.port = String(proxy.port);
+    const connected = jest.spyOn(Socket.prototype, 'connect');
+    let closed: Promise<void> | undefined;
+    try {
+      const store = await openPostgres(postgresSettingsFor(behind.href), () => nowMs);
+      await store.heed(() => {});
+      await Promise.all(range(4).map(() => store.ledger()));
+      const ours = connected.mock.contexts.filter(
+        (_, nth) => Number(connected.mock.calls[nth]![0]) === proxy.port,
+      ) as Socket[];
+      proxy.silence();
+      closed = store.close();
+      const open = () => ours.filter(({ destroyed }) => !destroyed).length;
+      await until(() => open() === 0, { withinMs: 10_000, what: 'the sockets to be given up' });
+    } finally {
+      connected.mockRestore();
+      await proxy.close();
+      await closed;
+    }
+  });
+
   test('statements that are written to a connection which the server has ended are no fault of their call', async () => {
     const database = openDatabase({ url, connections: 1 });
     const end = `new (require('pg').Client)('${url}')`;
