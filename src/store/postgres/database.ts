@@ -290,11 +290,11 @@ function saysAborted(error: unknown): boolean {
   return codeOf(error) === '25P02';
 }
 
-/** Is the connection itself of no more use? */
+/** Is the connection itself of no more use? Not for a fault of ours beside it. */
 function isBroken(error: Error): boolean {
   if (error instanceof Problem) return false;
   const state = stateOf(error);
-  return state === undefined || /^(08|57P|0A000)/.test(state);
+  return state === undefined ? isOutside(error) : /^(08|57P|0A000)/.test(state);
 }
 
 /** Did it lose against another, or against a schema that was expanded meanwhile? */

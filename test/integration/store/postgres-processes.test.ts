@@ -16,7 +16,7 @@ import { bytesHashOf } from '../../../src/model/event';
 import type { Store } from '../../../src/model/store';
 import type { TakenTask } from '../../../src/model/task';
 import { makeBell } from '../../../src/store/postgres/bell';
-import { openDatabase, poolConfig } from '../../../src/store/postgres/database';
+import { type Database, openDatabase, poolConfig } from '../../../src/store/postgres/database';
 import { migrate, mustBeMigrated } from '../../../src/store/postgres/migrate';
 import { migrations } from '../../../src/store/postgres/migrations';
 import { openPostgres } from '../../../src/store/postgres/open-postgres';
@@ -501,6 +501,32 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'several stores on one 
       await proxy.close();
       await database.close();
     }
+  });
+
+  describe('a pool of two connections', () => {
+    let database: Database;
+    beforeEach(async () => {
+      database = openDatabase({ url, connections: 2 });
+    });
+    afterEach(() => database.close());
+    const ask = async (ms = 0) => {
+      const statement = 'SELECT pg_backend_pid() AS of, pg_sleep($1::int / 1000.0)';
+      return Number((await database.transact((statements) => statements.get(statement, ms)))!.of);
+    };
+    const askTwo = async () => (await Promise.all([ask(50), ask(50)])).sort();
+
+    test('outlives a fault of ours, whose transaction is taken back', async () => {
+      const before = await askTwo();
+      const faulty = database.transact(async (statements) => {
+        await statements.run(`INSERT INTO meta (name, value) VALUES ('of a fault', 1)`);
+        throw new TypeError('a fault');
+      });
+      await expect(faulty).rejects.toMatchObject({ code: 'store.refused', message: 'a fault' });
+      expect(await askTwo()).toEqual(before);
+      const count = `SELECT count(*) AS rows FROM meta WHERE name = 'of a fault'`;
+      const left = await database.transact((statements) => statements.get(count));
+      expect(left!.rows).toBe(0);
+    });
   });
 
   test('a store whose server says nothing any more ends soon, and no socket of it is left', async () => {
