@@ -1,8 +1,8 @@
 /**
- * The only file that touches pg, but for single connections: the pool, transactions, and telling a store that is unavailable
- * from a call that is at fault. A transaction is READ COMMITTED and on disk when it resolves (synchronous_commit=on, whatever the server's
- * default is). One that lost against another (deadlock, serialization, two tasks that became one resource) is made once
- * more from its beginning.
+ * The only file that touches pg, but for single connections: the pool, transactions, and telling a store that is
+ * unavailable from a call that is at fault. A transaction is READ COMMITTED and on disk when it resolves
+ * (synchronous_commit=on, whatever the server's default is). One that lost against another (deadlock, serialization, two
+ * tasks that became one resource) is made once more from its beginning.
  */
 import { Pool, type PoolClient, type PoolConfig, types } from 'pg';
 import { Problem } from '../../model/problem';
@@ -119,26 +119,35 @@ export function openDatabase(settings: DatabaseSettings, nowMs: (() => number) |
 
 /**
  * One that failed may not be the only one: where the server's address moved, each that was made before is silent, and would
- * cost its borrower the time limit of a statement. All that are not lent out are replaced with it.
+ * cost its borrower the time limit of a statement. All that are idle are replaced with it; what is lent out shows by itself
+ * whether it still holds.
  */
 function makeLender(pool: Pool) {
-  const madeAfter = new WeakMap<PoolClient, number>();
+  /** How many losses there had been when it was made, or was last seen to hold. */
+  const heldAfter = new WeakMap<PoolClient, number>();
+  const idle = new Set<PoolClient>();
   let losses = 0;
-  pool.on('connect', (client) => madeAfter.set(client, losses));
+  pool.on('connect', (client) => heldAfter.set(client, losses));
+  pool.on('remove', (client) => idle.delete(client));
   return {
-    /** Looks at each connection of the pool once at most. */
     async borrow(): Promise<PoolClient> {
       for (;;) {
         const client = await pool.connect();
-        if (madeAfter.get(client) === losses) return client;
+        idle.delete(client);
+        if (!socketOf(client).destroyed) return client;
         client.release(true);
-        socketOf(client).destroy();
       }
     },
     /** `failed`: it is of no more use. */
     giveBack(client: PoolClient, failed: Error | undefined): void {
-      // Of several that were lent out when it happened, the first says it for all.
-      if (failed !== undefined && madeAfter.get(client) === losses) losses += 1;
+      if (failed === undefined) {
+        heldAfter.set(client, losses);
+        idle.add(client);
+      } else if (heldAfter.get(client) === losses) {
+        // Of several that were lent out when it happened, the first says it for all.
+        losses += 1;
+        for (const one of idle) socketOf(one).destroy();
+      }
       client.release(failed);
     },
   };

@@ -515,6 +515,30 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'several stores on one 
     };
     const askTwo = async () => (await Promise.all([ask(50), ask(50)])).sort();
 
+    test('keeps what is lent out while another connection is lost', async () => {
+      const [lent, lost] = await askTwo();
+      let went = () => {};
+      const mayGo = new Promise<void>((go) => {
+        went = go;
+      });
+      const pids: number[] = [];
+      const holds = database.transact(async (statements) => {
+        pids.push(Number((await statements.get('SELECT pg_backend_pid() AS of'))!.of));
+        await mayGo;
+      });
+      await until(() => pids.length === 1, { withinMs: 10_000 });
+      const [held] = pids;
+      const other = held === lent ? lost : lent;
+      const failed = database.transact((statements) =>
+        statements.get('SELECT pg_terminate_backend(pg_backend_pid())'),
+      );
+      await expect(failed).rejects.toMatchObject({ code: 'store.unavailable' });
+      went();
+      await holds;
+      const after = await askTwo();
+      expect([after.includes(held!), after.includes(other!)]).toEqual([true, false]);
+    });
+
     test('outlives a fault of ours, whose transaction is taken back', async () => {
       const before = await askTwo();
       const faulty = database.transact(async (statements) => {
