@@ -200,6 +200,25 @@ export function storeBehindSuite(name: string, open: () => Promise<StoreUnderTes
       expect((await hand.records()).map(({ sequence }) => sequence)).toEqual([2]);
     });
 
+    test.each([
+      ['on a topic that was made anew', '0'],
+      ['by whoever was fenced meanwhile', '8'],
+    ])(
+      'an event that a replay is to send again is no stranger where it is found at its place %s',
+      async (_how, end) => {
+        await hand.publish('1', 'a');
+        const [row] = await hand.records();
+        await hand.store.markSent([{ row: row!.row, partition: 2, offset: '7' }]);
+        const { replay } = await hand.store.beginReplay('x');
+        const step = { replay, after: 1, counts: { selected: 0, keys: 0, replayed: 0 } };
+        expect(await hand.store.resendNewest(step, [row!.row])).toBe(1);
+        await find([], end);
+        expect(await find([sentAt(row!, 7)], '8')).toBe(0);
+        expect(await hand.store.behindSince()).toBeNull();
+        expect(await hand.publish('1', 'a')).toMatchObject({ outcome: 'unchanged' });
+      },
+    );
+
     test('what was numbered above all that is found goes out as it is', async () => {
       for (const content of ['a', 'b', 'c']) await hand.publish('1', content);
       expect(await find([stranger(2)])).toBe(1);

@@ -113,9 +113,24 @@ function nextOffsetOf({ database }: Context, topic: string, partition: number): 
 
 export function markSent(context: Context, acknowledgements: Acknowledgement[], lease?: LeaseHeld): void {
   if (lease !== undefined && !leads(context, lease)) return;
+  mark(context, acknowledgements, (found) =>
+    toldBefore(found, (topic, partition) => nextOffsetOf(context, topic, partition)),
+  );
+}
+
+/** Wherever it stands, it is sent. */
+export function markFound(context: Context, place: Acknowledgement): void {
+  mark(context, [place], () => new Set());
+}
+
+function mark(
+  context: Context,
+  acknowledgements: Acknowledgement[],
+  knownOf: (found: ToldRow[]) => ReadonlySet<number>,
+): void {
   const nowMs = context.nowMs();
   const found = acknowledgements.flatMap((told) => acknowledgedRow(context, told) ?? []);
-  const known = toldBefore(found, (topic, partition) => nextOffsetOf(context, topic, partition));
+  const known = knownOf(found);
   const ends = new Map<string, KnownEnd>();
   for (const { id, eventId, position, firstOffset, ...place } of found) {
     const { topic, partition, offset } = place;
