@@ -4,7 +4,7 @@
  * anew from its beginning: what it changed could not be found any more.
  */
 import { randomInt } from 'node:crypto';
-import { Problem } from '../../model/problem';
+import { isProblem, Problem } from '../../model/problem';
 import {
   openDatabase as openTarget,
   poolConfig,
@@ -54,23 +54,41 @@ export async function moveStore({ file, url, paged, page = pageSize }: MoveOptio
       { lock: lockNumbers.move, statementMs: longMs },
     );
     if (state === 'complete') return { outcome: 'already', tables: [] };
-    const tables = await target.transact((statements) => tablesToMove(source, statements));
-    const moved = [];
-    for (const table of tables) {
-      const place = await copyTable(source, target, token, table, page, paged);
-      moved.push({ table, place });
-    }
-    await verify(source, target, moved, page);
-    source.run(`INSERT OR REPLACE INTO meta (name, value) VALUES ('moved', ?)`, token);
-    await target.transact((statements) => complete(statements, source, token), { statementMs: longMs });
-    return {
-      outcome: 'moved',
-      tables: moved.map(({ table, place: { rows, hash } }) => ({ name: table.name, rows, hash })),
-    };
+    const tables = await goOn(source, target, token, page, paged).catch((error) => {
+      throw brokenOff(error);
+    });
+    return { outcome: 'moved', tables };
   } finally {
     source.close();
     await target.close();
   }
+}
+
+/** From where an earlier one was interrupted to the end. */
+async function goOn(
+  source: Source,
+  target: Target,
+  token: number,
+  page: PageSize,
+  paged: MoveOptions['paged'],
+): Promise<Moved['tables']> {
+  const tables = await target.transact((statements) => tablesToMove(source, statements));
+  const moved = [];
+  for (const table of tables) {
+    const place = await copyTable(source, target, token, table, page, paged);
+    moved.push({ table, place });
+  }
+  await verify(source, target, moved, page);
+  source.run(`INSERT OR REPLACE INTO meta (name, value) VALUES ('moved', ?)`, token);
+  await target.transact((statements) => complete(statements, source, token), { statementMs: longMs });
+  return moved.map(({ table, place: { rows, hash } }) => ({ name: table.name, rows, hash }));
+}
+
+/** A server that is away says nothing of what is to be done. */
+function brokenOff(error: unknown): unknown {
+  if (!isProblem(error, 'store.unavailable')) return error;
+  const next = 'repeat the command, and it goes on where it was interrupted';
+  return new Problem('store.unavailable', `${error.message}; the move is not complete: ${next}`, error);
 }
 
 /** Every page of every table is looked at before anything is written: a copy would break off in the middle of it. */

@@ -2,6 +2,7 @@
  * An embedded store is moved into a scaled one whole: interrupted anywhere it goes on, what was moved is the same to
  * everybody who asks, and neither the moved nor the half-moved store serves.
  */
+import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -234,6 +235,24 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'moving a store to Post
     expect(openSource).toThrow(expect.objectContaining({ code: 'store.moved' }));
     url = server.url(await server.createDatabase());
     await expect(move()).rejects.toMatchObject({ code: 'store.moved' });
+  });
+
+  test('one that lost its connection says that it is to be repeated, and then goes on', async () => {
+    await filled();
+    const endAll = `(async () => { const client = new (require('pg').Client)('${url}'); await client.connect();
+      await client.query('SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()');
+      await client.end() })()`;
+    let pages = 0;
+    const broken = move(() => {
+      pages += 1;
+      // Nothing is heard of the end meanwhile.
+      if (pages === 3) expect(spawnSync(process.execPath, ['-e', endAll]).status).toBe(0);
+    });
+    await expect(broken).rejects.toMatchObject({
+      code: 'store.unavailable',
+      message: expect.stringMatching(/; the move is not complete: repeat the command, and it goes on/),
+    });
+    expect(await move()).toMatchObject({ outcome: 'moved' });
   });
 
   test('a process that had the target open before is not ready and accepts nothing until the move is complete', async () => {
