@@ -18,6 +18,7 @@ import {
   type ListParts,
   organizationReaches,
   type Reach,
+  type Reached,
   unlinked,
 } from './reach';
 import { makeShownIds } from './shown-ids';
@@ -54,18 +55,13 @@ export async function* listEquipment(
     : connectionReaches(doors, null);
   // Several connections may see one record, one may go by two names, and a list may shift between its pages.
   const isNew = makeShownIds();
-  for (const reached of reaches) {
-    if ('fault' in reached) {
-      yield reached;
-      continue;
-    }
+  async function* through(reached: Reached): AsyncGenerator<RawListed> {
+    if ('fault' in reached) return yield reached;
     const { reach } = reached;
     // Only the catalog says which addresses are for authorization.
     const catalog = await caller.catalog(reach.connection, false);
-    if ('answer' in catalog) {
-      yield { fault: faultOf(catalog.answer as never, null, reach.organizationId) };
-      continue;
-    }
+    if ('answer' in catalog)
+      return yield { fault: faultOf(catalog.answer as never, null, reach.organizationId) };
     for (const first of addressesOf(filter, reach, equipment)) {
       const walk = { first, operation: 'equipment-list', reach, caller, embeds: equipmentEmbeds } as const;
       for await (const line of itemsOf(parts, { ...walk, limits: equipmentLimits })) {
@@ -76,6 +72,31 @@ export async function* listEquipment(
       }
     }
   }
+
+  let refusal: RawFault | null = null;
+  for (const reached of reaches) {
+    for await (const line of through(reached)) {
+      if (!byOrganization && 'fault' in line && isOfOne(line.fault)) refusal ??= line.fault;
+      else yield line;
+    }
+  }
+  if (refusal === null) return;
+  let isFound = false;
+  for (const reached of organizationReaches(doors, [])) {
+    for await (const line of through(reached)) {
+      isFound ||= 'fault' in line;
+      yield line;
+    }
+  }
+  // Whose it is was not found out: it is told all the same.
+  if (!isFound) yield { fault: refusal };
+}
+
+const ofOne: ReadonlySet<string> = new Set(['action-required', 'not-connected', 'no-access']);
+
+/** One organization's refusal, which hides what others have under the same numbers: each is asked for alone then. */
+function isOfOne({ answer }: RawFault): boolean {
+  return answer !== null && ofOne.has(answer.kind);
 }
 
 /** The endpoints before the equipment API know no filter: it is applied here. */

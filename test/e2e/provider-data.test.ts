@@ -258,6 +258,23 @@ test('an organization that waits for its customer ends with 5 and says where to 
   await story.simulator.setOrganization(first, { termsAccepted: true });
 });
 
+test('what is sought by ids or serial numbers is listed of each organization that is open, whatever another waits for', async () => {
+  const [[closed], [open]] = [await story.equipment(0), await story.equipment(1)];
+  await story.simulator.setOrganization(first, { termsAccepted: false });
+  try {
+    for (const sought of [
+      ['--id', closed!.id, '--id', open!.id],
+      [closed!, open!].flatMap(({ content }) => ['--serial-number', String(content.serialNumber)]),
+    ]) {
+      const { code, out, error } = await run('equipment', 'list', ...sought, '--json');
+      expect([code, idsOf(JSON.parse(out) as Document[])]).toEqual([5, [open!.id]]);
+      expect(error).toMatch(new RegExp(`organization ${first}: .*a customer acts at http`));
+    }
+  } finally {
+    await story.simulator.setOrganization(first, { termsAccepted: true });
+  }
+});
+
 test('files of organizations that are closed are missed by name, with the place to act, however they are asked for', async () => {
   const places = { connected: '/portal/connections/', termsAccepted: '/terms' };
   const files = await json<{ id: string }[]>('files', 'list');
