@@ -57,10 +57,15 @@ export function conditionSignals(conditions: Condition[], options: ConditionOpti
   });
 }
 
-/** Each once. A process that was started anew knows less of the beginning than the alert that is open. */
+/**
+ * Each once, as who loses by it tells it. A process that was started anew knows less of the beginning than the alert that is open.
+ */
 function distinct(named: Condition[], { startsAtMs }: ConditionOptions): Condition[] {
   const known = new Map<string, Condition>();
-  for (const condition of named) {
+  const byLoss = named.toSorted(
+    (left, right) => Number(left.losesNothing ?? 0) - Number(right.losesNothing ?? 0),
+  );
+  for (const condition of byLoss) {
     const labels = labelsOf(condition);
     const fingerprint = fingerprintOfState(condition);
     const twin = known.get(fingerprint);

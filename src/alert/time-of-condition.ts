@@ -58,6 +58,7 @@ const unknownMsMax = 86_400_000;
 const toldAgainMs = 7 * 86_400_000;
 
 const atProvider = 'not known: the provider does not say for how long it keeps what it could not announce';
+const lossless = 'no end: nothing is lost by it, however long it lasts';
 const inStore = 'no end while the store has space: what is decided waits in its order';
 const untilWhen: Record<Exclude<ConditionName, HoldsReads>, string> = {
   'clock-off': 'not known: the provider does not say how often it repeats what was refused',
@@ -97,11 +98,12 @@ function sandboxEnd(end: string, isOver: boolean): string {
  * critical after a day.
  */
 export function timeOf(
-  { name, sinceMs, endsAtMs, overAtMs }: Condition,
+  { name, sinceMs, endsAtMs, overAtMs, losesNothing }: Condition,
   journalMs: number,
   severity: Severity,
   nowMs: number,
 ): ConditionTime {
+  if (losesNothing === true) return { severity, annotations: { until_when: lossless }, sentence: '' };
   if (doesHoldReads(name)) return keptUntil({ sinceMs, consentEndsAtMs: null }, journalMs, severity, nowMs);
   if (endsAtMs === undefined) {
     const isLong = keptAtProvider.has(name) && nowMs - sinceMs >= unknownMsMax;

@@ -38,7 +38,9 @@ export function makeUnopenedWatch(doors: UnopenedDoors): () => Condition[] {
     sinceMs ??= clock.nowMs();
     const ids = closed.flatMap(({ subscriptionId }) => subscriptionId ?? []).slice(0, namedMax);
     const what = `What deliveries are known by cannot be opened: ${first.why}. It is ${whatOf(closed, ids)}.`;
-    return [{ name: 'delivery-secret-unopened', detail: `${what} ${effectOf(closed)}`, ids, sinceMs }];
+    const detail = `${what} ${effectOf(closed)}`;
+    // What comes with a replaced value is taken, not refused.
+    return [{ name: 'delivery-secret-unopened', detail, ids, sinceMs, losesNothing: !closed.some(isActive) }];
   };
 }
 

@@ -182,3 +182,22 @@ test('an outage that an earlier version told by origin goes on as the one incide
     { labels, state: 'resolved', annotations: { folded_into: 'TramlineProviderUnavailable' } },
   ]);
 });
+
+test('what several processes tell is told as who loses by it tells it', () => {
+  const told = { name: 'delivery-secret-unopened', sinceMs: noonMs } as const;
+  const taken = { ...told, detail: 'A replaced value is accepted.', losesNothing: true };
+  const refused = { ...told, detail: 'Deliveries are refused.', losesNothing: false };
+  for (const conditions of [
+    [taken, refused],
+    [refused, taken],
+  ]) {
+    const [{ annotations }] = signalsOf(conditions) as [Signal];
+    expect(annotations.description).toMatch(/^Deliveries are refused\./);
+    expect(annotations.until_when).toMatch(/^not known/);
+  }
+  const [{ annotations }] = signalsOf([taken]) as [Signal];
+  expect(annotations.description).toBe(
+    'A replaced value is accepted. It has been so since 2026-03-01T12:00:00Z.',
+  );
+  expect(annotations.until_when).toBe('no end: nothing is lost by it, however long it lasts');
+});

@@ -117,13 +117,16 @@ test('a replaced value that no key opens is told where the settings may name it 
   const toldWith = async (more: Record<string, string>) => {
     const worker = subscribingWith(keyOf('k2', 2), makeHandClock(Date.now()), more);
     await worker.book.refresh();
-    return worker.conditions().map(({ detail }) => detail);
+    return worker.conditions();
   };
   expect(await toldWith({})).toEqual([]);
-  expect(await toldWith(named)).toEqual([
+  const detail =
     'What deliveries are known by cannot be opened: no encryption key with id k1 is configured. It is an Authorization ' +
-      'value that was replaced. What comes with a replaced value is accepted again where WEBHOOK_AUTHORIZATION names it',
-  ]);
+    'value that was replaced. What comes with a replaced value is accepted again where WEBHOOK_AUTHORIZATION names it';
+  // Deliveries are taken, so none is lost.
+  expect(await toldWith(named)).toMatchObject([{ detail, losesNothing: true }]);
+  await activeToken();
+  expect(await toldWith(named)).toMatchObject([{ losesNothing: false }]);
 });
 
 test('a receiver tells whoever evaluates alerts, each time it follows, and once that it is over', async () => {
