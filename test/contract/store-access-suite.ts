@@ -165,6 +165,21 @@ export function storeAccessSuite(name: string, openStore: () => Promise<StoreUnd
         expect(await hand.store.take(1)).toHaveLength(1);
       });
 
+      test('anew while the probe is still to come waits for it, and is due when that finds the organization open', async () => {
+        await hand.put(hints(1));
+        await refused(await hand.take(), { dueInMs: 5 * minuteMs });
+        under.advance(30_000);
+        await refused(await hand.take(), { dueInMs: 5 * minuteMs });
+        expect(await hand.store.take(1)).toEqual([]);
+        expect(await probesNow()).toEqual(['4711']);
+        under.advance(30_000);
+        const again = await hand.take();
+        await refused(again, { dueInMs: 5 * minuteMs });
+        await hand.observe(open);
+        under.advance(1000);
+        expect(await hand.store.take(1)).toMatchObject([{ taskId: again.taskId, attempts: 0 }]);
+      });
+
       test('keeps the place of what was refused: the oldest due drains first', async () => {
         for (const id of ['first', 'second', 'third']) {
           await hand.put([hintOf(id)]);

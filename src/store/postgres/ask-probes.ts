@@ -72,7 +72,8 @@ export async function hintProbes(
 
 /**
  * May a refusal speak of the organization at this moment? Not where the same task was refused before and the organization
- * was found open since; nor where the refused resource is not proven to be its own and it was asked a moment ago.
+ * was found open since, or nothing was found: a probe that is still to come has found nothing yet. Nor where the refused
+ * resource is not proven to be its own and it was asked a moment ago.
  */
 export function mayBeBlocked(
   context: Context,
@@ -81,7 +82,8 @@ export function mayBeBlocked(
   refusedBefore: boolean,
 ): boolean {
   if (organization !== undefined && organization.access !== 'active') return true;
-  if (refusedBefore) return false;
+  const { probe_at: probeAt = null, probe_lease_until: leaseUntil = 0 } = organization ?? {};
+  if (refusedBefore) return leaseUntil > 0 || (probeAt !== null && probeAt <= context.nowMs());
   const askedAtMs = Number(organization?.probed_at ?? 0);
   return refused.refusedAddress !== null || askedAtMs + hintedGapMs(context.settings) <= context.nowMs();
 }

@@ -81,12 +81,13 @@ function hintedAtMs(context: Context, { probedAtMs }: CachedOrganization): numbe
 
 /**
  * May a refusal speak of the organization at this moment? Not where the same task was refused before and the organization
- * was found open since; nor where the refused resource is not proven to be its own and it was asked a moment ago.
+ * was found open since, or nothing was found: a probe that is still to come has found nothing yet. Nor where the refused
+ * resource is not proven to be its own and it was asked a moment ago.
  */
 export function mayBeBlocked(context: Context, refused: RefusedRequest, refusedBefore: boolean): boolean {
   const organization = context.organizations.ensure(refused.organizationId, context.database, context.undo);
   if (organization.access !== 'active') return true;
-  if (refusedBefore) return false;
+  if (refusedBefore) return probing(context, organization.id).probing;
   return refused.refusedAddress !== null || hintedAtMs(context, organization) <= context.nowMs();
 }
 
