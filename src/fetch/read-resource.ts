@@ -148,14 +148,14 @@ async function askAt(
     const { connectionId } = connection;
     return { kind: 'refused', code: 'not-a-resource', detail, origin: url.origin, connectionId, body };
   }
-  if (body !== null)
+  if (body !== undefined)
     return body === verdict.document.body ? verdict : { ...verdict, document: { ...verdict.document, body } };
   return { kind: 'gone', certain: false, connectionId: connection.connectionId, origin: url.origin };
 }
 
-/** What something on the way says of itself, such as that it is under maintenance. */
+/** What something on the way says of itself, such as that it is under maintenance; or nothing: null. */
 function isNoResource(body: unknown): boolean {
-  return typeof body === 'object' && body !== null && !('@type' in body || 'id' in body || 'links' in body);
+  return typeof body === 'object' && (body === null || !('@type' in body || 'id' in body || 'links' in body));
 }
 
 /** The id by which a list of the equipment API shows it; null where that was not seen yet. */

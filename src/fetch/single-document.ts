@@ -4,14 +4,15 @@
  */
 
 /**
- * The document itself when it is no collection; its record with that id, or its only one when no id is known; null
- * when it is a complete collection without the record. A collection that leaves it open is returned as it is.
+ * The document itself when it is no collection; its record with that id, or its only one when no id is known; undefined,
+ * which no JSON holds, when it is a complete collection without the record. A collection that leaves it open is returned
+ * as it is.
  */
 export function singleDocument(body: unknown, id: string | null): unknown {
   if (typeof body !== 'object' || body === null || 'id' in body) return body;
   const { values } = body as { values?: unknown };
   if (!Array.isArray(values)) return body;
-  if (values.length === 0) return null;
+  if (values.length === 0) return undefined;
   if (id === null) return values.length === 1 ? values[0] : body;
   const found = values.find((value) => String((value as { id?: unknown } | null)?.id) === id);
   return found ?? body;

@@ -489,14 +489,17 @@ describe('F-6, F-7: a 200 that is no document', () => {
     });
   });
 
-  test('F-6: JSON that names no resource at all is refused as what came, which may be everybody’s', async () => {
-    script = (_request, response) => response.writeHead(200, json).end('{"status":"maintenance"}');
-    expect((await read()).answer).toMatchObject({
-      kind: 'refused',
-      code: 'not-a-resource',
-      body: { status: 'maintenance' },
-    });
-  });
+  test.each<[unknown, string]>([
+    [{ status: 'maintenance' }, '{"status":"maintenance"}'],
+    [null, 'null'],
+    [null, '{"links":[],"values":[null]}'],
+  ])(
+    'F-6: JSON that names no resource at all is refused as what came, which may be everybody’s: %j of %s',
+    async (body, answer) => {
+      script = (_request, response) => response.writeHead(200, json).end(answer);
+      expect((await read()).answer).toMatchObject({ kind: 'refused', code: 'not-a-resource', body });
+    },
+  );
 });
 
 test('F-12: a 403 for one resource marks neither connection nor organization', async () => {

@@ -303,7 +303,7 @@ describe('an answer that is no document', () => {
   beforeAll(async () => {
     story = await beginStory({
       delivers: false,
-      flags: { organizations: 1, equipment: 24 },
+      flags: { organizations: 1, equipment: 26 },
       settings: { PROVIDER_BODY_BYTES_MAX: String(bodyBytesMax) },
     });
     machines = await story.equipment();
@@ -400,6 +400,7 @@ describe('an answer that is no document', () => {
       [{ status: 204 }, 'empty-answer'],
       [{ status: 200, body: 'Service temporarily unavailable' }, 'invalid-json'],
       [{ status: 200, body: { status: 'maintenance' } }, 'not-a-resource'],
+      [{ status: 200, body: 'null' }, 'not-a-resource'],
       [{ status: 400, headers: html, body: '<html>nginx</html>' }, 'status-400'],
     ]);
   });

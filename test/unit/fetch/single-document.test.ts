@@ -18,7 +18,7 @@ test('the record is taken out of its collection', () => {
 });
 
 test('an empty collection holds no record', () => {
-  expect(singleDocument({ links: [], values: [] }, '1')).toBeNull();
+  expect(singleDocument({ links: [], values: [] }, '1')).toBeUndefined();
 });
 
 test('a collection that leaves open which record is meant stays as it is', () => {
