@@ -63,12 +63,19 @@ function untaken(sink: AlertSink, one: Offered): SinkTest {
   return {
     sink: sink.name,
     ...one,
-    detail: one.outcome === 'refused' ? refusals.refused : refusals.unreachable,
+    detail:
+      one.status === tooMany
+        ? refusals.tooMany
+        : refusals[one.outcome === 'refused' ? 'refused' : 'unreachable'],
   };
 }
 
+/** Of a far side that was reached, and asks to be left alone. */
+const tooMany = 429;
+
 const refusals = {
   refused: 'does not take the test page: look at its credentials and configuration',
+  tooMany: 'was reached and takes no more for now: repeat the test in a few minutes',
   unreachable: 'gives no answer, or one that is no success: look at its address and the way to it',
 };
 
@@ -80,8 +87,13 @@ const endings: Record<SinkName, string> = {
   log: 'wrote both lines, the page and its end',
 };
 
-/** What was made of it: one answer, or one of each instance, always in the same order. */
+/** What was made of it: one answer, or one of each instance, always in the same order. Who asks for a pause was reached. */
 async function offer(sink: AlertSink, alert: Alert, nowMs: number): Promise<Offered[]> {
+  const offered = await post(sink, alert, nowMs);
+  return offered.map((one) => (one.status === tooMany ? { ...one, outcome: 'refused' } : one));
+}
+
+async function post(sink: AlertSink, alert: Alert, nowMs: number): Promise<Offered[]> {
   const nothing: PostResult = { taken: [], failed: [] };
   const { taken, failed, status = null, instances } = await sink.post([alert], nowMs).catch(() => nothing);
   if (instances !== undefined) return instances.map(({ name, ...rest }) => ({ instance: name, ...rest }));

@@ -76,6 +76,17 @@ test('the end is told also where no success was answered: the page may be open t
   expect([...stand.incidents.values()]).toMatchObject([{ open: false }]);
 });
 
+test('one that asks for a pause was reached, and is to be tested again', async () => {
+  const { stand, sink } = await pagerDuty();
+  stand.next = [{ status: 429 }, { status: 202 }, { status: 202 }, { status: 429 }];
+  expect(await testSinks([sink], base, noonMs)).toMatchObject([
+    { outcome: 'refused', status: 429, detail: expect.stringMatching(/was reached.*repeat the test/) },
+  ]);
+  expect(await testSinks([sink], base, noonMs)).toMatchObject([
+    { outcome: 'refused', status: 429, detail: 'took the test page, but not its end' },
+  ]);
+});
+
 test('an end that is not taken is said', async () => {
   const { stand, sink } = await pagerDuty();
   stand.next = [{ status: 202 }, { status: 500 }];
