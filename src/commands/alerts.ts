@@ -104,9 +104,11 @@ function toldText(notTold: string[]): string {
   return `not yet to ${notTold.join(', ')}: \`tramline check\` says whether that fails`;
 }
 
-/** A time with how far it is; words as they are. */
+/** A time with how far it is, ahead or ago; words as they are. */
 function timed(until: string, nowMs: number): string {
-  return Number.isNaN(Date.parse(until)) ? until : agedTime(until, nowMs);
+  const untilMs = Date.parse(until);
+  if (Number.isNaN(untilMs)) return until;
+  return `${agedTime(until, nowMs)}${untilMs <= nowMs ? ' ago' : ''}`;
 }
 
 function showEnded(output: CommandContext['output'], ended: AlertView[], nowMs: number): void {

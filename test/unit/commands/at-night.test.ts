@@ -425,24 +425,26 @@ test('of each alert that fires its text, who acts, until when and what to do are
     }),
     told('Two', { until_when: 'no end while the store has space', first_step: 'Run `tramline migrate`.' }),
     told('Three', { first_step: 'Ask.' }),
+    told('Four', { until_when: '2024-11-06T12:00:00Z', first_step: 'Ask now.' }),
   ];
   const { out } = await shell.run('alerts');
   expect(wide(out)).toEqual([]);
   const blocks = out.split('\n\n');
-  expect(blocks).toHaveLength(4);
-  for (const [place, name] of ['One', 'Two', 'Three'].entries()) {
+  expect(blocks).toHaveLength(5);
+  for (const [place, name] of ['Four', 'One', 'Two', 'Three'].entries()) {
     const block = blocks[place]!.split('\n');
     expect(block[0]).toBe(`warning  ${name}  since 2025-03-01T11:00Z, 60 min`);
     expect(block[1]).toBe('  of     tramline.equipment.v1');
     expect(block.join(' ').replace(/ +/g, ' ')).toContain(`${name} is so. ${message}`);
     expect(block).toContain('  owner  platform');
   }
-  expect(blocks[0]).toContain('\n  until  2025-03-31T12:00Z, in 30 d\n');
-  expect(blocks[0]).toMatch(new RegExp(`\n  where\n +${actionUrl}\n  next   Run \`tramline check\`\\.$`));
-  expect(blocks[1]).toContain(
+  expect(blocks[0]).toContain('\n  until  2024-11-06T12:00Z, 115 d ago\n');
+  expect(blocks[1]).toContain('\n  until  2025-03-31T12:00Z, in 30 d\n');
+  expect(blocks[1]).toMatch(new RegExp(`\n  where\n +${actionUrl}\n  next   Run \`tramline check\`\\.$`));
+  expect(blocks[2]).toContain(
     '\n  until  no end while the store has space\n  next   Run `tramline migrate`.',
   );
-  expect(blocks[2]).toContain('\n  until  not known\n  next   Ask.');
+  expect(blocks[3]).toContain('\n  until  not known\n  next   Ask.');
 });
 
 test('of an alert that is only held it is said that it is over, and nobody is asked to act', async () => {
