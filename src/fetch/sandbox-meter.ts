@@ -135,5 +135,8 @@ function monthsUsed(sinceMs: number | null, nowMs: number): SandboxUse[] {
 
 function sentenceOf({ limit, used, most, detail }: SandboxUse): string {
   const next = used >= most ? ` Request the move to production; ${untilThen[limit]}.` : '';
+  // Of what is not used up there can be any number, and a share of a few says nothing.
+  if (used > most && !stopsSync.has(limit))
+    return `${used} ${limit}, where the sandbox allows ${most} (${detail}).${next}`;
   return `${Math.floor((used / most) * 100)} % of the ${most} ${limit} of the sandbox are used (${detail}).${next}`;
 }

@@ -227,6 +227,10 @@ test('as many organizations as are allowed are a warning, and only one more is a
   expect(await namesOf(4)).toEqual(['sandbox-near']);
   expect(await namesOf(5)).toEqual(['sandbox-near']);
   expect(await namesOf(6)).toEqual(['sandbox-limit']);
+  await namesOf(2000);
+  expect(meter.conditions()[0]!.detail).toMatch(
+    /^2000 organizations, where the sandbox allows 5 \(connected now\)\. /,
+  );
 });
 
 test('the limit of calls says when it is over by itself: with the month of UTC', async () => {
