@@ -66,7 +66,8 @@ function tell(
   const { description, summary, owner, until_when: until, first_step: step, action_url: where } = annotations;
   output.prose('', `${severity}  ${name}  since ${agedTime(since, nowMs)}`);
   if (isOver(alert)) {
-    output.prose('  of     ', subjectOf(labels) ?? name);
+    const subject = subjectOf(labels);
+    if (subject !== null) output.prose('  of     ', subject);
     output.prose('  ', overText(annotations, nowMs));
     if (alert.notTold !== undefined) output.prose('  told   ', toldText(alert.notTold));
     return;

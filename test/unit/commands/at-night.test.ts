@@ -466,8 +466,11 @@ test('of an alert that is only held it is said that it is over, and nobody is as
   );
   expect(out).not.toMatch(/Somebody must accept|Send the address/);
   expect(out.indexOf('TramlineRateLimited')).toBeLessThan(out.indexOf('TramlineTermsRequired'));
-  Object.assign(shell.sample.store, { listAlerts: async () => [held] });
-  expect((await shell.run('alerts')).out).toContain('→ What the service stands on: tramline check');
+  Object.assign(shell.sample.store, { listAlerts: async () => [{ ...held, labels: {} }] });
+  const alone = (await shell.run('alerts')).out;
+  expect(alone).toContain('→ What the service stands on: tramline check');
+  // It concerns nothing but what its name says.
+  expect(alone).not.toMatch(/^ {2}of /m);
 });
 
 test('of very many alerts that fire the first are shown and the rest is counted', async () => {
