@@ -92,13 +92,11 @@ export function makeSubscriptionWatch(doors: WatchDoors): SubscriptionWatch {
   }
 
   async function lookAndPlan(): Promise<void> {
-    const expired = () => [...findings.values()].some(({ name }) => name === 'subscription-expired');
     nextLookMs = clock.steadyMs() + Math.min(doors.checkMs, retryMsMax);
     ({ findings, whole: lookedWhole } = await lookAtSubscriptions(doors, { findings, whole: lookedWhole }));
     if (lookedWhole) looks = await doors.store.countLooks(1);
-    const isOffered = book.held('authorization').some(({ state }) => state === 'offered');
-    if (isOffered) await doors.confirm();
-    else if (!expired()) nextLookMs = clock.steadyMs() + doors.checkMs;
+    if (isOffered(book)) await doors.confirm();
+    else if (!hasExpired(findings)) nextLookMs = clock.steadyMs() + doors.checkMs;
   }
 
   return {
@@ -110,6 +108,8 @@ export function makeSubscriptionWatch(doors: WatchDoors): SubscriptionWatch {
       const quiet = new Set(silences().map(({ labels }) => labels?.subscription_id ?? ''));
       if ([...quiet].some((id) => !silent.has(id))) nextLookMs = clock.steadyMs();
       silent = quiet;
+      // Where no process can hear a delivery with it, the provider alone tells that it is used.
+      if (isOffered(book)) nextLookMs = Math.min(nextLookMs, clock.steadyMs() + retryMsMax);
       if (clock.steadyMs() >= nextLookMs && doors.pausedMs() === 0) {
         await lookAndPlan();
         await listening.noteWork();
@@ -123,6 +123,15 @@ export function makeSubscriptionWatch(doors: WatchDoors): SubscriptionWatch {
     conditions: () =>
       tells ? [...[...findings.values()].map((one) => withLastHeard(one, book)), ...silences()] : [],
   };
+}
+
+/** An Authorization value that the provider may use, and no delivery has come with. */
+function isOffered(book: SecretBook): boolean {
+  return book.held('authorization').some(({ state }) => state === 'offered');
+}
+
+function hasExpired(findings: Findings): boolean {
+  return [...findings.values()].some(({ name }) => name === 'subscription-expired');
 }
 
 /** Whoever looked lets another do so at once; nothing happens where another does. Throws what the store throws. */

@@ -529,6 +529,16 @@ test('while a value is offered the provider’s settings are looked at every min
   expect(confirmations).toBe(2);
 });
 
+test('a value that is made between two looks is looked for within a minute, not with the next look alone', async () => {
+  await look();
+  await makeSubscriptionsApi(stage.doors).setDelivery({ authorization: { generate: true } });
+  await watch.step();
+  expect(confirmations).toBe(0);
+  await stage.clock.advance(60_000);
+  await watch.step();
+  expect(confirmations).toBe(1);
+});
+
 test('after a start it is known who ended or expired once every listing was read', async () => {
   const next = watchOf(stage);
   expect(next.settled()).not.toContain('subscription-ended');
