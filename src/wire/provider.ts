@@ -12,7 +12,7 @@ import { makeProviderClient, type ProviderClient } from '../fetch/provider-clien
 import { makeProviderHealth } from '../inbox/provider-health';
 import { wordsIn } from '../model/answer-words';
 import type { ConnectionsApi } from '../model/consent';
-import { isProblem, type Problem } from '../model/problem';
+import { isProblem, Problem } from '../model/problem';
 import type { ProviderApi, ProviderData } from '../model/provider-data';
 import type { Store } from '../model/store';
 import { documentOf } from '../normalize/known-as';
@@ -23,7 +23,7 @@ import type { Found } from '../operations/check';
 import { makeProviderApi, problemOf } from '../operations/provider-api';
 import { draftEvent } from '../publish/draft-event';
 import { endsWithin, systemClock } from '../tools/clock';
-import { makeSealer } from '../tools/secret';
+import { makeSealer, type Sealer } from '../tools/secret';
 import { knownBy } from './book';
 import { checkConnections } from './check-connections';
 import { type Connecting, lateRenewal, readConnections, wireConnecting } from './connecting';
@@ -187,7 +187,7 @@ function makeOwnParts(settings: Settings, store: Store, failed: (error: unknown)
     (): ConnectionBook =>
       makeConnectionBook({
         store,
-        sealer: makeSealer(settings.encryptionKeys ?? []),
+        sealer: sealerOf(settings),
         list: (connectionId) => client().organizations(connectionId),
         unconnected: nothing,
         refused: nothing,
@@ -240,6 +240,15 @@ function makeOwnParts(settings: Settings, store: Store, failed: (error: unknown)
       await Promise.all([heeding.stop(), telling, meter.end()]);
     },
   };
+}
+
+/** Whoever asks a receiver has perhaps the keys that it lacks, and somebody who can be asked instead. */
+function sealerOf({ encryptionKeys, role }: Settings): Sealer {
+  if (encryptionKeys === null && role === 'receiver') {
+    const text = 'this receiver has no ENCRYPTION_KEYS: TRAMLINE_URL must name a worker';
+    throw new Problem('settings.invalid', text);
+  }
+  return makeSealer(encryptionKeys ?? []);
 }
 
 /** Until when nothing may be asked. */

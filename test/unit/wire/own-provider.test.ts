@@ -99,6 +99,18 @@ test('connections that no key opens are listed and can be revoked, and a check s
   await expect(own.connections.ask(wanted)).resolves.toMatchObject({ address: expect.any(String) });
 });
 
+test('a receiver without keys names who can be asked instead', async () => {
+  const { PROVIDER_TOKENS: _named, ENCRYPTION_KEYS: _keys, ...rest } = given;
+  const receiver = { ...rest, ROLE: 'receiver', DATABASE_URL: 'postgres://db/tramline' };
+  await own.close();
+  own = makeOwnProvider(loadSettings('command', receiver).settings, under.store);
+  const text = 'this receiver has no ENCRYPTION_KEYS: TRAMLINE_URL must name a worker';
+  const refused = expect.objectContaining({ code: 'settings.invalid', message: text });
+  await expect(own.connections.list({ limit: 9, after: null })).rejects.toEqual(refused);
+  await expect(own.end('4711')).rejects.toEqual(refused);
+  await expect(own.subscribing.api.delivery()).rejects.toEqual(refused);
+});
+
 test('of a connection whose subscriptions cannot be told now nothing is erased', async () => {
   const unread = () => Promise.reject(new Error('away'));
   const store = new Proxy({} as Store, {
