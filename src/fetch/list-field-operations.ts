@@ -43,7 +43,7 @@ export async function* listFieldOperations(
         fieldSeen = true;
         continue;
       }
-      if ('item' in line && !isNew(idOf(line.item.body))) continue;
+      if (!isNew(nameOf(line))) continue;
       whole &&= !('fault' in line);
       yield line;
     }
@@ -53,6 +53,11 @@ export async function* listFieldOperations(
   const those = looked === all ? 'is looked at' : 'could be looked at to its end';
   const detail = `no organization that ${those} has a field ${fieldId}`;
   yield { fault: { answer: { kind: 'no-connection', detail }, detail, address: null, organizationId } };
+}
+
+/** null for what cannot be told from another. */
+function nameOf(line: RawListed): string | null {
+  return 'item' in line ? idOf(line.item.body) : `${line.fault.detail} at ${line.fault.address}`;
 }
 
 /** What is not there where it is still said to be has not moved. */

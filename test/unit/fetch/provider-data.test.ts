@@ -623,6 +623,16 @@ describe('field operations', () => {
     expect(faultsOf(lines)).toMatchObject([{ answer: { kind: 'gone' } }]);
   });
 
+  test('are told once each of several lists that are not there, however often the fields were begun anew', async () => {
+    shown('/platform/same', { f1: null });
+    shown('/platform/same', { f1: null, f2: null });
+    shown('/platform/same', { f1: null, f2: null, f3: 'op-3' });
+    const lines = await ofAll();
+    expect(itemsOf(lines)).toMatchObject([{ body: { id: 'op-3' } }]);
+    const address = (field: string) => expect.stringContaining(`/platform/same/${field}?`);
+    expect(faultsOf(lines)).toMatchObject([{ address: address('f1') }, { address: address('f2') }]);
+  });
+
   test('of a field that is not there are not found', async () => {
     organization([link('fields', fields)]);
     api()
