@@ -24,11 +24,12 @@ export function carriedAnswer(line: string): Carried | null {
   return code === null || code === '' ? null : { code, token };
 }
 
-/** Of an address, or of its end alone. */
+/** Of an address, or of its end alone, with the page’s word for it or without. */
 function queryOf(text: string): string | null {
   const at = text.indexOf('?');
   if (at >= 0) return text.slice(at + 1).replace(/#.*$/s, '');
-  return /(^|&)(code|oauth_verifier|error|oauth_problem)=/.test(text) ? text : null;
+  const pairs = text.replace(/^answer:?\s+/i, '');
+  return /(^|&)(code|oauth_verifier|error|oauth_problem)=/.test(pairs) ? pairs : null;
 }
 
 /** What a page writes before a value that it shows, copied with it. */

@@ -20,6 +20,7 @@ test.each([
   ],
   ['farm-app:done?oauth_token=t&oauth_problem=permission_denied', { error: declined }],
   ['farm-app:done?denied=t', { error: declined }],
+  ['Answer error=access_denied', { error: declined }],
 ])('%p is understood', (line, carried) => {
   expect(carriedAnswer(line)).toEqual(carried);
 });
