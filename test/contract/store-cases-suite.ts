@@ -491,6 +491,21 @@ export function storeCasesSuite(name: string, open: () => Promise<StoreUnderTest
         ]);
       });
 
+      test('what was set aside by a read names the delivery that had hinted at it last, and no later one', async () => {
+        const shown = async (id: string) => (await hand.store.showQuarantine(id))?.deliveryId;
+        await hand.put([hintOf('1')]);
+        under.advance(1000);
+        const { deliveryId } = await hand.put([hintOf('1')]);
+        await hand.quarantine(await hand.take());
+        const first = await entryId();
+        expect(await shown(first)).toBe(deliveryId);
+        expect(await hand.store.listQuarantine({ limit: 1, after: null })).toMatchObject([{ deliveryId }]);
+        under.advance(1000);
+        const later = await hand.put([hintOf('1')]);
+        await hand.quarantine(await hand.take());
+        expect([await shown(first), await shown(await entryId())]).toEqual([deliveryId, later.deliveryId]);
+      });
+
       test('what was not authenticated is not judged again, nor is what is no notification', async () => {
         await hand.put([{ ...bad, reason: 'unauthenticated' }, hintOf('1')]);
         expect(await hand.store.rejudge(await entryId(), hintOf('2'))).toBe('refused');

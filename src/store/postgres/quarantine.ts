@@ -5,14 +5,17 @@ import type { QuarantineView } from '../../model/inspection';
 import type { Context } from './context';
 import type { Row } from './database';
 
-const columns = 'id, what, reason, path, detail, organization_id, address, delivery_id, at, state, raw';
+/** A task was set aside by the last delivery that had hinted at it then; one that was only listed, by none. */
+const columns = `q.id, q.what, q.reason, q.path, q.detail, q.organization_id, q.address, q.at, q.state, q.raw,
+  coalesce(q.delivery_id, (SELECT d.id FROM hints h JOIN deliveries d ON d.id = h.delivery_id
+    WHERE q.what = 'task' AND h.task_id = q.task_id AND d.received_at <= q.at ORDER BY h.generation DESC LIMIT 1)) AS delivery_id`;
 
 export async function listQuarantine(
   { database }: Context,
   filter: { limit: number; after: string | null },
 ): Promise<QuarantineView[]> {
   const rows = await database.all(
-    `SELECT ${columns} FROM quarantine WHERE id > $1 AND state = 'waiting' ORDER BY id LIMIT $2`,
+    `SELECT ${columns} FROM quarantine q WHERE q.id > $1 AND q.state = 'waiting' ORDER BY q.id LIMIT $2`,
     entryIdOf(filter.after) ?? 0,
     filter.limit,
   );
@@ -20,7 +23,7 @@ export async function listQuarantine(
 }
 
 export async function showQuarantine({ database }: Context, id: string): Promise<QuarantineView | null> {
-  const row = await database.get(`SELECT ${columns} FROM quarantine WHERE id = $1`, entryIdOf(id) ?? -1);
+  const row = await database.get(`SELECT ${columns} FROM quarantine q WHERE q.id = $1`, entryIdOf(id) ?? -1);
   return row === undefined ? null : viewOf(row);
 }
 

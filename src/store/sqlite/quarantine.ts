@@ -61,13 +61,18 @@ export function keepSample(
   return insertQuarantine(context, { what: 'delivery', reason, path: '', detail, sampleHash: bodyHash, raw });
 }
 
+/** A task was set aside by the last delivery that had hinted at it then; one that was only listed, by none. */
+const viewColumns = `q.id, q.what, q.reason, q.path, q.detail, q.organization_id, q.address, q.at, q.state, q.raw,
+  coalesce(q.delivery_id, (SELECT d.id FROM hints h JOIN deliveries d ON d.id = h.delivery_id
+    WHERE q.what = 'task' AND h.task_id = q.task_id AND d.received_at <= q.at ORDER BY h.generation DESC LIMIT 1)) AS delivery_id`;
+
 export function listQuarantine(
   context: Context,
   filter: { limit: number; after: string | null },
 ): QuarantineView[] {
   return context.database
     .all(
-      `SELECT * FROM quarantine WHERE id > ? AND state = 'waiting' ORDER BY id LIMIT ?`,
+      `SELECT ${viewColumns} FROM quarantine q WHERE q.id > ? AND q.state = 'waiting' ORDER BY q.id LIMIT ?`,
       idOf(filter.after) ?? 0,
       filter.limit,
     )
@@ -75,7 +80,7 @@ export function listQuarantine(
 }
 
 export function showQuarantine(context: Context, id: string): QuarantineView | null {
-  const row = context.database.get('SELECT * FROM quarantine WHERE id = ?', idOf(id) ?? -1);
+  const row = context.database.get(`SELECT ${viewColumns} FROM quarantine q WHERE q.id = ?`, idOf(id) ?? -1);
   return row === undefined ? null : viewOf(row);
 }
 
