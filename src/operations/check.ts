@@ -72,7 +72,9 @@ export async function runCheck(doors: CheckDoors): Promise<CheckLine[]> {
     ask(
       'provider',
       doors.provider,
-      'not asked: it takes a worker that runs, or a store that can be read',
+      doors.receives
+        ? 'not asked: a receiver need not have what it takes: ask a worker'
+        : 'not asked: it takes a worker that runs, or a store that can be read',
       'Look at PROVIDER_URL, the credentials, this machine’s clock and the way out.',
     ),
     ask(

@@ -132,3 +132,13 @@ test('what is thrown need not be an error', async () => {
   const lines = await runCheck({ ...healthy, store: () => Promise.reject(thrown) });
   expect(lines[1]).toMatchObject({ state: 'failed', detail: 'broken' });
 });
+
+test('a receiver that lacks what the provider is asked with sends to a worker', async () => {
+  const skipped = async (receives: boolean) =>
+    (await runCheck({ ...healthy, receives, provider: null })).find(({ name }) => name === 'provider');
+  expect(await skipped(true)).toMatchObject({
+    state: 'skipped',
+    detail: 'not asked: a receiver need not have what it takes: ask a worker',
+  });
+  expect(await skipped(false)).toMatchObject({ detail: expect.stringContaining('a store that can be read') });
+});
