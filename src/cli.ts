@@ -5,6 +5,7 @@
  */
 import type * as CommandLine from './commands/command-line';
 import type * as Doors from './commands/doors';
+import type * as EarlyEnd from './commands/early-end';
 import { complaintOfNode } from './commands/node-version';
 
 const complaint = complaintOfNode(process.versions.node);
@@ -13,9 +14,11 @@ if (complaint !== null) {
   process.exit(2);
 }
 
+const { endEarly } = require('./commands/early-end') as typeof EarlyEnd;
+
 // Whoever reads our output may stop reading, as `head` does: that is no fault.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  process.exit(error.code === 'EPIPE' ? 0 : 1);
+  void endEarly(() => process.exit(error.code === 'EPIPE' ? 0 : 1));
 });
 
 const streams = {

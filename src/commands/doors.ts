@@ -5,7 +5,7 @@
 import { createInterface } from 'node:readline/promises';
 import { type LoadedSettings, loadSettings } from '../config';
 import { Problem } from '../model/problem';
-import { systemClock } from '../tools/clock';
+import { endsWithin, systemClock } from '../tools/clock';
 import type * as Wire from '../wire';
 import type * as KeptStore from '../wire/kept-store';
 import type * as LoneSync from '../wire/lone-sync';
@@ -17,6 +17,7 @@ import type * as Reencrypt from '../wire/reencrypt';
 import type * as StandInStore from '../wire/stand-in-store';
 import type * as Topics from '../wire/topics';
 import type { CommandDoors } from './context';
+import { interrupted, keepBeforeEnd } from './early-end';
 
 export const processDoors: CommandDoors = {
   load: () => loadSettings('command'),
@@ -33,6 +34,7 @@ export const processDoors: CommandDoors = {
     const store = await openStore(loaded.settings);
     const { makeOwnProvider } = require('../wire/provider') as typeof Provider;
     const own = makeOwnProvider(loaded.settings, store);
+    keepBeforeEnd(() => endsWithin(own.close(), loaded.settings.shutdownSeconds * 1000, systemClock));
     const { makeLoneSync } = require('../wire/lone-sync') as typeof LoneSync;
     const sync = makeLoneSync(loaded, store);
     return {
@@ -74,12 +76,7 @@ export const processDoors: CommandDoors = {
     return moveBetween(from, to, paged);
   },
   clock: systemClock,
-  interrupted() {
-    const interrupt = new AbortController();
-    process.once('SIGINT', () => interrupt.abort());
-    process.once('SIGTERM', () => interrupt.abort());
-    return interrupt.signal;
-  },
+  interrupted,
 };
 
 /** A store that is made for a command that cannot go on would answer from then on that nothing is to be done. */

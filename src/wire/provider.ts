@@ -87,7 +87,10 @@ export interface OwnProvider {
   /** Asks the provider through each connection. Rejects with a sentence for people. */
   check(): Promise<Found>;
   clockOffsetMs: ClockHeard['offsetMs'];
-  /** Also waits for renewals under way, at most SHUTDOWN_SECONDS, and gives back the calls that were booked and not made. */
+  /**
+   * Also waits for renewals under way, at most SHUTDOWN_SECONDS, and gives back the calls that were booked and not made. May be
+   * called again while it lasts.
+   */
   close(): Promise<void>;
 }
 
@@ -153,10 +156,10 @@ export function makeOwnProvider(
       return checkConnections(own.client(), own.book());
     },
     clockOffsetMs: own.clockOffsetMs,
-    async close() {
+    close: untilDone(async () => {
       await subscribing.stop();
       await own.close();
-    },
+    }),
   };
 }
 

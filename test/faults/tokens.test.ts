@@ -12,7 +12,7 @@ import { sealTokens, unsealConnection } from '../../src/connect/token-vault';
 import type { Connection, SealedConnection, SealedTokens } from '../../src/model/connection';
 import type { Grant, Renewed } from '../../src/model/consent';
 import { makeSealer, Secret } from '../../src/tools/secret';
-import { startCommand } from '../support/command';
+import { type Command, startCommand } from '../support/command';
 import { type HandClock, makeHandClock } from '../support/hand-clock';
 import { temporaryFolder } from '../support/ready-process';
 import { beginStory, type Resource, type Story, soon } from '../support/story';
@@ -443,6 +443,7 @@ describe('F-17: a token that is renewed ahead of its end', () => {
     times: 1,
     delayMs: 1500,
   };
+  const held = { match: { method: 'GET', path: '/isg/equipmentMakes' }, times: 1, held: true };
   let story: Story;
   let machine: Resource;
   beforeAll(async () => {
@@ -455,6 +456,12 @@ describe('F-17: a token that is renewed ahead of its end', () => {
     await endToken();
   });
   afterAll(() => story.end());
+
+  const start = (words: string[]) =>
+    startCommand(words, {
+      ...story.settings(),
+      DATABASE_URL: `sqlite:${join(story.dataFolder, 'tramline.db')}`,
+    });
 
   const untilAsked = () =>
     until(
@@ -485,17 +492,48 @@ describe('F-17: a token that is renewed ahead of its end', () => {
   });
 
   test('is stored though the command that asked for it has ended its work before the answer', async () => {
-    const held = { match: { method: 'GET', path: '/isg/equipmentMakes' }, times: 1, held: true };
     await story.simulator.setFaults([slow, held]);
-    const command = startCommand(['makes'], {
-      ...story.settings(),
-      DATABASE_URL: `sqlite:${join(story.dataFolder, 'tramline.db')}`,
-    });
+    const command = start(['makes']);
     await untilAsked();
     await story.simulator.setFaults([]);
     expect(await command.ended).toMatchObject({ code: 0 });
     await story.serve();
     await endToken();
+  });
+
+  const early: [how: string, code: number | null, end: (command: Command) => void][] = [
+    ['nobody reads what the command prints', 0, (command) => command.stopReading()],
+    ['the command is interrupted', null, (command) => command.interrupt()],
+  ];
+  test.each(early)('is stored though %s', async (_how, code, end) => {
+    // Turned at once, and told over a second or so.
+    await story.simulator.setFaults([{ ...slow, delayMs: 0, drip: 5 }, held]);
+    const command = start(['makes']);
+    await untilAsked();
+    end(command);
+    await story.simulator.setFaults([]);
+    expect(await command.ended).toMatchObject({ code, error: expect.not.stringContaining('tramline:') });
+    expect(await start(['makes']).ended).toMatchObject({ code: 0 });
+    const listed = await start(['connections', 'list', '--json']).ended;
+    expect(JSON.parse(listed.out)).toMatchObject([{ status: 'valid' }]);
+  });
+
+  test('is not waited for by whoever interrupts again', async () => {
+    await story.simulator.setFaults([{ ...slow, delayMs: 0, held: true }, held]);
+    const command = start(['makes']);
+    await untilAsked();
+    let ended: { code: number | null } | null = null;
+    void command.ended.then((end) => {
+      ended = end;
+    });
+    const interruptedAgain = () => {
+      command.interrupt();
+      return ended;
+    };
+    expect(await until(interruptedAgain, { ...soon, what: 'the command to end' })).toMatchObject({
+      code: null,
+    });
+    await story.simulator.setFaults([]);
   });
 });
 

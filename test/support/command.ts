@@ -17,6 +17,8 @@ export type Command = {
   interrupt(): void;
   signal(signal: NodeJS.Signals): void;
   kill(): void;
+  /** As `head` does when it has what it wants. */
+  stopReading(): void;
   ended: Promise<Ended>;
 };
 
@@ -54,6 +56,7 @@ export function startCommand(words: string[], environment: Record<string, string
     interrupt: () => void child.kill('SIGINT'),
     signal: (signal) => void child.kill(signal),
     kill: () => void child.kill('SIGKILL'),
+    stopReading: () => void child.stdout.destroy(),
     ended: new Promise((resolve) => child.once('close', (code) => resolve({ code, out, error }))),
   };
 }
