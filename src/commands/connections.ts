@@ -43,7 +43,7 @@ async function list({ output }: CommandContext, api: Api): Promise<number> {
   );
   if (output.json) output.value(all);
   else if (all.length === 0) {
-    output.line('No user has given consent yet.');
+    output.line('No user’s consent is known here.');
     output.next('tramline connect');
   } else {
     output.table(all, columns);

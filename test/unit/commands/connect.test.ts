@@ -120,6 +120,13 @@ test('of a connection whose organizations cannot be listed it is said why', asyn
   expect((await shell.json('connections', 'list')).value).toEqual([named]);
 });
 
+test('where none is listed it is not said that nobody ever consented: each may have been revoked', async () => {
+  Object.assign(shell.sample.connections, { list: async () => [] });
+  expect((await shell.run('connections')).out).toBe(
+    'No user’s consent is known here.\n\n→ tramline connect\n',
+  );
+});
+
 test('connections are listed and revoked', async () => {
   expect((await shell.run('connections')).out).toMatch(
     /^ID +USER +METHOD +STATUS +ENDS +SEES\nc1 +ann +oauth2 +valid +renewed +2/,
