@@ -6,7 +6,7 @@
  */
 import type { Answer } from '../model/answer';
 import type { Connection } from '../model/connection';
-import { shownAddress } from '../model/shown-address';
+import { shownAddress, withAddress } from '../model/shown-address';
 import { typeNameOf } from '../model/type-name';
 import { withoutEndSlashes } from '../model/without-end-slashes';
 import type { Secret } from '../tools/secret';
@@ -147,7 +147,12 @@ function makeContexts(parts: CatalogsParts): (connection: Connection | null) => 
     attempt.end();
     context.readAtMs = parts.nowMs();
     const connectionId = connection?.connectionId ?? applicationId;
-    if (verdict.kind !== 'ok') return { answer: answerOnTheWay(verdict, wayOf(catalogUrl, connectionId)) };
+    if (verdict.kind !== 'ok') {
+      const answer = answerOnTheWay(verdict, wayOf(catalogUrl, connectionId));
+      if (!('detail' in answer)) return { answer };
+      // Whoever needed it asked for something else, and knows another address if any.
+      return { answer: { ...answer, detail: withAddress(answer.detail, catalogUrl.href) } };
+    }
     const read = readOver(verdict.document.body, context.catalog);
     if (typeof read === 'string') {
       const detail = `${read} at ${shownAddress(catalogUrl.href) ?? catalogUrl.origin}`;

@@ -168,8 +168,9 @@ test.each<[string, object, RegExp]>([
     /expected a JSON document, got \S+, 6 bytes at http:\S+/,
   ],
   ['is not answered', { status: 503 }, /status 503/],
+  ['is not there', { status: 404 }, /gone/],
 ])(
-  'a catalog that %s from the beginning is told by whoever lists, and nobody hears that no organization is seen',
+  'a catalog that %s from the beginning is told with its address by whoever lists, and nobody hears that no organization is seen',
   async (_what, answer, told) => {
     const { id } = (await story.simulator.state()).organizations[0]!;
     const settings = {
@@ -186,7 +187,11 @@ test.each<[string, object, RegExp]>([
       expect([words, code, out]).toEqual([words, 1, '']);
       expect(error).toMatch(/connection \S+: its list of organizations could not be read: /);
       expect(error).toMatch(told);
+      expect(error).toContain(story.simulator.catalog);
     }
+    const { code, out, error } = await runCommand(['makes'], settings);
+    expect([code, out, error]).toEqual([1, '', expect.stringMatching(told)]);
+    expect(error.split(story.simulator.catalog)).toHaveLength(2);
   },
 );
 

@@ -298,7 +298,12 @@ describe('the catalog', () => {
     [
       403,
       said('Access Denied'),
-      { kind: 'transient', code: 'catalog-unavailable', detail: 'Access Denied', forbidden: true },
+      {
+        kind: 'transient',
+        code: 'catalog-unavailable',
+        detail: `Access Denied (${origin}/platform/)`,
+        forbidden: true,
+      },
     ],
     [403, '', { kind: 'transient', code: 'catalog-unavailable', forbidden: true }],
     [403, said('missing scope'), { kind: 'client-refused', message: 'missing scope' }],
