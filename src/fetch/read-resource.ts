@@ -16,7 +16,7 @@ import type { ProviderDoors } from './options';
 import type { Organizations } from './organizations';
 import type { Relocate } from './relocate';
 import { type SoughtPiece, seekByOlder, seekNew, seekOld } from './seek-equipment';
-import { singleDocument } from './single-document';
+import { isAskedById, singleDocument } from './single-document';
 import { graver, isWithheld, type Unseen, unsharedOf } from './unseen';
 import { type Way, waitingAnswer } from './waiting-answer';
 import type { Wanted } from './wanted';
@@ -142,15 +142,18 @@ async function askAt(
   // Not all of the older endpoints know what is asked for beside the record.
   if (old && verdict.kind === 'refused') verdict = await ask({ ...question, url: plain }, attempt);
   if (verdict.kind !== 'ok') return verdict;
-  const body = singleDocument(verdict.document.body, id);
-  if (isNoResource(body)) {
-    const detail = 'expected a resource, got JSON without a type, an id or links';
-    const { connectionId } = connection;
-    return { kind: 'refused', code: 'not-a-resource', detail, origin: url.origin, connectionId, body };
+  const { connectionId } = connection;
+  const { origin } = url;
+  const { body: came } = verdict.document;
+  const body = singleDocument(came, id);
+  if (body === undefined && isAskedById(url)) return { kind: 'gone', certain: false, connectionId, origin };
+  if (body === undefined || isNoResource(body)) {
+    const got = body === undefined ? 'a collection without entries' : 'JSON without a type, an id or links';
+    const detail = `expected a resource, got ${got}`;
+    const nothing = body === undefined ? came : body;
+    return { kind: 'refused', code: 'not-a-resource', detail, origin, connectionId, body: nothing };
   }
-  if (body !== undefined)
-    return body === verdict.document.body ? verdict : { ...verdict, document: { ...verdict.document, body } };
-  return { kind: 'gone', certain: false, connectionId: connection.connectionId, origin: url.origin };
+  return body === came ? verdict : { ...verdict, document: { ...verdict.document, body } };
 }
 
 /** What something on the way says of itself, such as that it is under maintenance; or nothing: null. */

@@ -9,6 +9,7 @@ import type { Verdict } from './classify';
 import type { EquipmentAddresses } from './equipment-addresses';
 import { idsAt, mayShow, namesShown, principalOf, saysItIs } from './equipment-ids';
 import { type OldEquipment, oldKindOf } from './old-equipment';
+import { isAskedById } from './single-document';
 import type { Unseen } from './unseen';
 import { type Way, waitingAnswer } from './waiting-answer';
 import type { Wanted } from './wanted';
@@ -82,7 +83,11 @@ export async function seekNew(
   for (const url of urls) {
     if (url.search === '' && url.pathname === tried?.pathname) continue;
     const verdict = await askAt(url, null);
-    if (verdict.kind === 'ok' && !isRecord(verdict.document.body)) continue;
+    if (verdict.kind === 'ok' && !isRecord(verdict.document.body)) {
+      // A list may show several; a record's own address that shows none is no sign that it is gone.
+      if (isAskedById(url)) continue;
+      return verdict;
+    }
     if (!isOther(verdict, piece, equipment)) return underOwnId(verdict, equipment);
   }
   return goneAt(wanted);
@@ -122,7 +127,11 @@ async function seekUnseen(
   let found: Verdict | null = null;
   for (const url of [new URL(equipment.record(id)), things]) {
     const asked = await askAt(url, null);
-    if (asked.kind === 'gone' || (asked.kind === 'ok' && !isRecord(asked.document.body))) continue;
+    if (asked.kind === 'gone') continue;
+    if (asked.kind === 'ok' && !isRecord(asked.document.body)) {
+      if (isAskedById(url)) continue;
+      return asked;
+    }
     const verdict = underOwnId(asked, equipment);
     if (verdict.kind !== 'ok') return verdict;
     if (found?.kind === 'ok' && found.document.address !== verdict.document.address) {

@@ -17,3 +17,8 @@ export function singleDocument(body: unknown, id: string | null): unknown {
   const found = values.find((value) => String((value as { id?: unknown } | null)?.id) === id);
   return found ?? body;
 }
+
+/** True where a list is asked for what has an id: an answer without entries then says that there is no such record. */
+export function isAskedById(url: URL): boolean {
+  return url.searchParams.has('ids') || url.searchParams.has('principalIds');
+}

@@ -493,6 +493,7 @@ describe('F-6, F-7: a 200 that is no document', () => {
     [{ status: 'maintenance' }, '{"status":"maintenance"}'],
     [null, 'null'],
     [null, '{"links":[],"values":[null]}'],
+    [{ links: [], values: [] }, '{"links":[],"values":[]}'],
   ])(
     'F-6: JSON that names no resource at all is refused as what came, which may be everybody’s: %j of %s',
     async (body, answer) => {

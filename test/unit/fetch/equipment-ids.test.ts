@@ -128,6 +128,23 @@ describe('in the equipment API', () => {
   });
 
   test.each([
+    ['without entries is refused', [], expect.objectContaining({ kind: 'refused', code: 'not-a-resource' })],
+    ['of several is handed on, to be judged', [{ id: 8 }, { id: 9 }], newAddress('81')],
+  ])(
+    'a collection at the address of a record is no sign that it is gone; one %s',
+    async (_of, values, expected) => {
+      stage('new', [older]);
+      answers('81', { '@type': undefined, links: [], values });
+      expect(await read(oldAddress)).toEqual(expected);
+      staged.client.close();
+      stage('new', []);
+      machine('81', null);
+      answers('81', { '@type': undefined, links: [], values });
+      expect(await read(oldAddress, null)).toEqual(expected);
+    },
+  );
+
+  test.each([
     ['the record with the number where nothing else has it', { id: 81 }, [], newAddress('81')],
     ['the thing with the number where no record has it', null, [{ id: 7, principalId: 81 }], newAddress('7')],
     [

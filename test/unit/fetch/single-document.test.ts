@@ -1,4 +1,4 @@
-import { singleDocument } from '../../../src/fetch/single-document';
+import { isAskedById, singleDocument } from '../../../src/fetch/single-document';
 
 const one = { id: 1 };
 const two = { id: '2' };
@@ -25,4 +25,13 @@ test('a collection that leaves open which record is meant stays as it is', () =>
   const collection = { values: [one, null] };
   expect(singleDocument(collection, null)).toBe(collection);
   expect(singleDocument(collection, '3')).toBe(collection);
+});
+
+test.each([
+  ['https://equipment.test/isg/equipment?ids=1&embed=devices', true],
+  ['https://equipment.test/isg/equipment?principalIds=1', true],
+  ['https://equipment.test/isg/equipment/1?embed=devices', false],
+  ['https://equipment.test/isg/equipment/ids', false],
+])('an answer without entries says that there is no such record: %s is %s', (address, isAsked) => {
+  expect(isAskedById(new URL(address))).toBe(isAsked);
 });
