@@ -79,13 +79,11 @@ export function openDatabase(settings: DatabaseSettings, nowMs: (() => number) |
     const { statementMs = statementMsMax } = options;
     const client = await borrow();
     let failed: Error | undefined;
-    let causeOfAbort: unknown;
-    const heard = (error: unknown) => {
-      if (!saysAborted(error)) causeOfAbort = error;
-    };
+    const course: Course = { isOver: false };
     try {
       const begun = await begin(client, options, statementMs);
-      const result = await work(statementsOf(client, nameOf, statementMs, heard), nowMs?.() ?? begun);
+      const statements = statementsOf(client, nameOf, statementMs, course);
+      const result = await work(statements, nowMs?.() ?? begun).finally(() => (course.isOver = true));
       await query(client, { text: 'COMMIT' }, statementMs);
       return result;
     } catch (error) {
@@ -96,7 +94,7 @@ export function openDatabase(settings: DatabaseSettings, nowMs: (() => number) |
         () => {},
       );
       // By the answer to ROLLBACK all earlier ones have come.
-      throw saysAborted(error) ? (causeOfAbort ?? error) : error;
+      throw saysAborted(error) ? (course.causeOfAbort ?? error) : error;
     } finally {
       giveBack(client, failed);
     }
@@ -249,18 +247,26 @@ async function begin(
   return Number(begun.now);
 }
 
-/** `heard` is told every error, also where the caller of `all` such statements hears of another first. */
+interface Course {
+  /** Of what is done at once one may have failed while the others still go on. */
+  isOver: boolean;
+  /** The error since which statements are refused, also where the caller of all of them hears of another first. */
+  causeOfAbort?: unknown;
+}
+
+/** They throw once the transaction is over: what they would write stood alone, or in another's transaction. */
 function statementsOf(
   client: PoolClient,
   nameOf: (sql: string) => string,
   statementMs: number,
-  heard: (error: unknown) => void,
+  course: Course,
 ): Statements {
   const send = async (sql: string, values: Value[]) => {
+    if (course.isOver) throw new Error('its transaction is over');
     try {
       return await query(client, { name: nameOf(sql), text: sql, values }, statementMs);
     } catch (error) {
-      heard(error);
+      if (!saysAborted(error)) course.causeOfAbort = error;
       throw error;
     }
   };

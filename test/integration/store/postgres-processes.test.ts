@@ -539,6 +539,20 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'several stores on one 
       expect([after.includes(held!), after.includes(other!)]).toEqual([true, false]);
     });
 
+    test('writes nothing for what still goes on when a fault of ours has ended its transaction', async () => {
+      const note = `INSERT INTO meta (name, value) VALUES ($1, 1)`;
+      const faulty = database.transact((statements) =>
+        Promise.all([
+          statements.run(note, 'of a fault').then(() => statements.run(note, 'after a fault')),
+          Promise.reject(new TypeError('a fault')),
+        ]),
+      );
+      await expect(faulty).rejects.toMatchObject({ message: 'a fault' });
+      await askTwo();
+      const count = `SELECT count(*) AS rows FROM meta WHERE name LIKE '% a fault'`;
+      expect((await database.transact((statements) => statements.get(count)))!.rows).toBe(0);
+    });
+
     test('outlives a fault of ours, whose transaction is taken back', async () => {
       const before = await askTwo();
       const faulty = database.transact(async (statements) => {
