@@ -39,6 +39,8 @@ export interface Database {
     work: (statements: Statements, nowMs: number) => Promise<Result>,
     options?: TransactionOptions,
   ): Promise<Result>;
+  /** How many connections were made so far: the server behind a new one may lack what another has told. */
+  connected(): number;
   close(): Promise<void>;
 }
 
@@ -65,6 +67,10 @@ const lostCodes = new Set(['40001', '40P01']);
 export function openDatabase(settings: DatabaseSettings, nowMs: (() => number) | null = null): Database {
   const pool = openPool(settings, settings.connections);
   const { borrow, giveBack } = makeLender(pool);
+  let connected = 0;
+  pool.on('connect', () => {
+    connected += 1;
+  });
   const names = new Map<string, string>();
   const nameOf = (sql: string): string => {
     const name = names.get(sql) ?? `s${names.size}`;
@@ -111,6 +117,7 @@ export function openDatabase(settings: DatabaseSettings, nowMs: (() => number) |
         throw problemOf(error);
       }
     },
+    connected: () => connected,
     close: () => pool.end(),
   };
 }

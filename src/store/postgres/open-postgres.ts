@@ -59,7 +59,7 @@ export async function openPostgres(
     setAside.forEach(tellSetAside);
     return result;
   };
-  const doors = makeDoors(inTransaction);
+  const doors = makeDoors(inTransaction, database.connected);
   const underWay = new Set<Promise<unknown>>();
   let closed = false;
   let notedMs = Number.NEGATIVE_INFINITY;
@@ -99,6 +99,7 @@ function makeDoors(
     work: (context: Context) => Promise<Result>,
     options?: TransactionOptions,
   ) => Promise<Result>,
+  connected: () => number,
 ): Map<string, Verb> {
   const doors = new Map<string, Verb>();
   const optionsOf = (name: string) => transactionOptions[name as keyof typeof transactionOptions];
@@ -116,7 +117,7 @@ function makeDoors(
     );
     for (const verb of names) doors.set(verb, (...args) => join({ verb, args }));
   }
-  const name = rememberNames(doors.get('nameEquipment') as Store['nameEquipment']);
+  const name = rememberNames(doors.get('nameEquipment') as Store['nameEquipment'], connected);
   doors.set('nameEquipment', name as Verb);
   doors.set('finish', finishNamed(name, doors.get('finish') as Store['finish']) as Verb);
   return doors;

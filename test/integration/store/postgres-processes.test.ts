@@ -12,6 +12,7 @@ import { loadSettings } from '../../../src/config';
 import { hearAnswer } from '../../../src/inbox/hear-answer';
 import { makeProviderHealth } from '../../../src/inbox/provider-health';
 import type { Answer } from '../../../src/model/answer';
+import type { EquipmentNames } from '../../../src/model/equipment-names';
 import { bytesHashOf } from '../../../src/model/event';
 import type { Store } from '../../../src/model/store';
 import type { TakenTask } from '../../../src/model/task';
@@ -65,6 +66,26 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'several stores on one 
       settleMs: 0,
     });
   const migrated = () => server.query('SELECT name FROM migrations', new URL(url).pathname.slice(1));
+
+  test('names that a failover took with it are kept again by a process that had been told them', async () => {
+    const [store] = stores as [Store];
+    const piece = { organizationId: '4711', erid: 'e1', serialNumber: 's1' };
+    const names: EquipmentNames = { ...piece, side: 'new', id: '217001', principalId: '82001' };
+    const kept = () => store.equipmentRecords({ id: '217001', as: 'new' });
+    for (const _time of range(2)) await store.nameEquipment([names]);
+    expect(await kept()).toEqual([names]);
+    const name = new URL(url).pathname.slice(1);
+    await server.query('DELETE FROM equipment', name);
+    const ended = await server.query(
+      `SELECT bool_and(pg_terminate_backend(pid, 10000)) AS ended FROM pg_stat_activity
+       WHERE datname = current_database() AND pid <> pg_backend_pid()`,
+      name,
+    );
+    expect(ended).toEqual([{ ended: true }]);
+    await until(() => kept().then(({ length }) => length === 0), { withinMs: 10_000, what: 'the loss' });
+    await store.nameEquipment([names]);
+    expect(await kept()).toEqual([names]);
+  });
 
   test('a journey is told whole by a process that had no part in it', async () => {
     const [first, second, third] = stores as [Store, Store, Store];

@@ -12,11 +12,15 @@ const known = (id: number) => ({ id: `known-${id}`, principalId: '9' });
 
 function naming(principalId: string | null) {
   const asked: string[][] = [];
-  const name = rememberNames(async (pieces: EquipmentNames[]): Promise<KnownEquipment[]> => {
-    asked.push(pieces.map(({ id }) => id));
-    return pieces.map(({ id }) => ({ id: `known-${id}`, principalId }));
-  });
-  return { name, asked };
+  const server = { connected: 1 };
+  const name = rememberNames(
+    async (pieces: EquipmentNames[]): Promise<KnownEquipment[]> => {
+      asked.push(pieces.map(({ id }) => id));
+      return pieces.map(({ id }) => ({ id: `known-${id}`, principalId }));
+    },
+    () => server.connected,
+  );
+  return { name, asked, server };
 }
 
 test('each record is asked for once, and answered in its place', async () => {
@@ -35,6 +39,20 @@ test('an older record whose principal id nobody has said yet is asked for again'
   await name([older]);
   await name([older]);
   expect(asked).toEqual([['9'], ['9']]);
+});
+
+test('what was told before another connection was made, or while it was, is asked for again', async () => {
+  const { name, asked, server } = naming('9');
+  await name([newer(1)]);
+  server.connected += 1;
+  const [known] = await name([newer(1)]);
+  expect(known).toMatchObject({ id: 'known-1' });
+  const meanwhile = name([newer(2)]);
+  server.connected += 1;
+  await meanwhile;
+  await name([newer(2)]);
+  await name([newer(2)]);
+  expect(asked).toEqual([['1'], ['1'], ['2'], ['2']]);
 });
 
 test('what was asked for long ago is forgotten', async () => {
