@@ -156,6 +156,9 @@ function codeOf(answer: RawFault['answer'], address: string | null): ProblemCode
     case 'not-connected':
     case 'reauthorize':
       return 'provider.action-required';
+    case 'refused':
+      // A document came, which was none of a resource.
+      return answer.body === undefined ? 'provider.refused' : 'provider.malformed';
     case 'transient':
       return answer.forbidden ? 'provider.refused' : 'provider.unavailable';
     case 'rate-limited':

@@ -160,6 +160,8 @@ const waits = {
   retryAfterMs: null,
 } as const;
 
+const refusal = { kind: 'refused', detail: 'not so', origin: '', connectionId: 'c1' } as const;
+
 test.each<[RawFault['answer'], number, string]>([
   [{ kind: 'gone', certain: true, connectionId: 'c1', origin: '' }, 404, 'operations.not-found'],
   [
@@ -169,6 +171,8 @@ test.each<[RawFault['answer'], number, string]>([
   ],
   [{ kind: 'no-access', message: null, connectionId: 'c1' }, 502, 'operations.provider-refused'],
   [null, 502, 'operations.provider-malformed'],
+  [{ ...refusal, code: 'status-400' }, 502, 'operations.provider-refused'],
+  [{ ...refusal, code: 'not-a-resource', body: null }, 502, 'operations.provider-malformed'],
   [{ kind: 'rate-limited', retryAfterMs: 1, untilMs: 1 }, 503, 'operations.provider-unavailable'],
   [waits, 503, 'operations.provider-unavailable'],
   [{ ...waits, forbidden: true }, 502, 'operations.provider-refused'],
