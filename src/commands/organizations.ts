@@ -277,7 +277,7 @@ export function whatToDo(organization: OrganizationView, nowMs: number, others =
   const { id, name, access, reason, actionUrl, message, since, forgotten, connection } = organization;
   if (forgotten) return `Organization ${id} was forgotten: nobody has to act, unless it connects again.`;
   const who = whoIs({ id, name }).replace(/^organization /, 'Organization ');
-  const said = message === null ? '' : ` (“${message}”)`;
+  const said = message === null ? '' : ` (${quoted(message)})`;
   // Nothing may stand against the address: it is copied.
   const where = actionUrl === null ? ';' : ` at ${actionUrl} –`;
   const blocked = since === null ? '' : `, blocked since ${agedTime(since, nowMs)},`;
@@ -293,6 +293,13 @@ export function whatToDo(organization: OrganizationView, nowMs: number, others =
     'not-connected': `must connect${where}`,
   }[access];
   return `${who}${blocked} ${needs} then: tramline organizations probe ${shellWord(id)}`;
+}
+
+/** The provider's words as such; what we add to them of OAuth 1 stands beside them. */
+function quoted(message: string): string {
+  if (!message.endsWith(oauth1Ending)) return `“${message}”`;
+  const words = message.slice(0, -oauth1Ending.length).replace(/\. $/, '');
+  return words === '' ? oauth1Ending : `“${words}”. ${oauth1Ending}`;
 }
 
 /** Of a connection that is erased nobody knows the user. Where OAuth 1 may have ended, the switch-over is named as well. */

@@ -609,6 +609,8 @@ test('where the provider’s refusal may be the end of OAuth 1, the command is t
   const { out } = await shell.run('organizations', 'get', '4712');
   expect(wide(out)).toEqual([]);
   expect(out.endsWith('tramline connect --auth oauth2 --user c1\n')).toBe(true);
+  const said = out.slice(out.indexOf('→')).replace(/\s+/g, ' ');
+  expect(said).toContain(` needs a new consent (“Unauthorized”. ${oauth1Ending}): `);
   expect(out).toMatch(/link\s+of\s+tramline\s+connect\s+--user\s+c1/);
 });
 
