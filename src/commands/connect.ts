@@ -155,7 +155,8 @@ function show(output: CommandContext['output'], connection: ConnectionView): voi
 }
 
 function ownScheme(text: string): string {
+  if (text.toLowerCase() === 'oob') return 'oob';
   const protocol = URL.parse(text)?.protocol;
   if (protocol !== undefined && protocol !== 'http:' && protocol !== 'https:') return text;
-  throw new InvalidArgumentError('an address of a scheme of your own is needed.');
+  throw new InvalidArgumentError('an address of a scheme of your own is needed, or oob, as by --oob.');
 }

@@ -90,6 +90,12 @@ test('what cannot be an answer is refused, and a decline is one', async () => {
   expect((await shell.run('connect', '--callback', 'farm-app:done')).code).toBe(5);
 });
 
+test('a callback named oob, in any letters, is --oob', async () => {
+  shell.answers = ['a-code'];
+  expect((await shell.run('connect', '--callback', 'OOB')).code).toBe(0);
+  expect(shell.sample.asked[0]).toEqual({ auth: null, user: null, callback: 'oob' });
+});
+
 test('a web address is no callback of one’s own', async () => {
   expect((await shell.run('connect', '--callback', 'https://elsewhere.example/')).code).toBe(2);
   expect((await shell.run('connect', '--auth', 'oauth3')).code).toBe(2);
