@@ -39,14 +39,22 @@ function labelOf(word: string | undefined): 'code' | 'token' | null {
   return /^(?:oauth_)?(?:token|state):?$/i.test(word) ? 'token' : null;
 }
 
-/** The token and what was shown for it, or the latter alone; each with the page's word for it or without. */
+/** Words that a page may put before such a label: no value. */
+const beforeLabel =
+  /(?<!\S)(?:(?:your|the|oauth|access|request|verification|authori[sz]ation|confirmation|security)\s+)+(?=(?:oauth_)?(?:code|verifier|token|state):?\s)/gi;
+
+/**
+ * The token and what was shown for it, or the latter alone; each with the page's words for it or without. A label that is
+ * not known is no token: a consent would be spent on it.
+ */
 function valuesOf(text: string): Carried | null {
   const labelled: { code?: string; token?: string } = {};
   const bare: string[] = [];
-  const words = text.split(/[\s,]+/);
+  const words = text.replace(beforeLabel, '').split(/[\s,]+/);
   for (let at = 0; at < words.length; at += 1) {
     const label = labelOf(words[at]);
     const value = words[at + 1];
+    if (label === null && value !== undefined && words[at]?.endsWith(':')) return null;
     if (label === null || value === undefined || labelOf(value) !== null) bare.push(words[at] as string);
     else {
       labelled[label] ??= value;

@@ -12,6 +12,8 @@ test.each([
   ['Token: t\tVerifier: v', { code: 'v', token: 't' }],
   ['verifier v, oauth_token t', { code: 'v', token: 't' }],
   ['t Verifier v', { code: 'v', token: 't' }],
+  ['Verification code: 123', { code: '123', token: null }],
+  ['your OAuth token t your verifier v', { code: 'v', token: 't' }],
   ['only-the-code', { code: 'only-the-code', token: null }],
   ['farm-app:done?error=access_denied&state=s', { error: declined }],
   [
@@ -25,9 +27,14 @@ test.each([
   expect(carriedAnswer(line)).toEqual(carried);
 });
 
-test.each(['', '   ', 'three words here', 'Code a b c', 'https://tramline.test/?x=1', 'x'.repeat(4097)])(
-  '%p is not',
-  (line) => {
-    expect(carriedAnswer(line)).toBeNull();
-  },
-);
+test.each([
+  '',
+  '   ',
+  'three words here',
+  'Code a b c',
+  'PIN: 123',
+  'https://tramline.test/?x=1',
+  'x'.repeat(4097),
+])('%p is not', (line) => {
+  expect(carriedAnswer(line)).toBeNull();
+});
