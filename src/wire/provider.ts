@@ -5,13 +5,15 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { Settings } from '../config';
-import { type ConnectionBook, makeConnectionBook } from '../connect/connection-book';
+import { type BookDoors, type ConnectionBook, makeConnectionBook } from '../connect/connection-book';
 import type { ConnectRoutes } from '../connect/routes';
 import type { ProviderDoors } from '../fetch/options';
 import { makeProviderClient, type ProviderClient } from '../fetch/provider-client';
 import { makeProviderHealth } from '../inbox/provider-health';
 import { wordsIn } from '../model/answer-words';
+import type { Connection } from '../model/connection';
 import type { ConnectionsApi } from '../model/consent';
+import { refusedConsent } from '../model/missing-consents';
 import { isProblem, Problem } from '../model/problem';
 import type { ProviderApi, ProviderData } from '../model/provider-data';
 import type { Store } from '../model/store';
@@ -104,13 +106,17 @@ export function makeOwnProvider(
   store: Store,
   failed: (error: unknown) => void = () => {},
 ): OwnProvider {
-  const own = makeOwnParts(settings, store, failed);
+  /** Connections that were shown no list of organizations for it. */
+  const refused = new Set<string>();
+  const own = makeOwnParts(settings, store, failed, async (id) => void refused.add(id));
   const learned = untilDone(async () => {
     await own.prepared();
+    refused.clear();
     if (own.book().known() || (await own.book().learn())) return;
     // What was not seen because of a pause is there: nobody is to be told that it is not.
     const retryAfterMs = own.pause.leftMs();
     if (retryAfterMs > 0) throw pausedProblem(retryAfterMs);
+    refuseWhereAllRefused(own.book().connections(), refused);
   });
   const api = providerApiOf(settings, () => own.client().data, learned, makeNameEquipment(store));
   const subscribing = wireSubscribing(settings, {
@@ -163,9 +169,13 @@ export function makeOwnProvider(
   };
 }
 
-function makeOwnParts(settings: Settings, store: Store, failed: (error: unknown) => void) {
+function makeOwnParts(
+  settings: Settings,
+  store: Store,
+  failed: (error: unknown) => void,
+  refused: BookDoors['refused'],
+) {
   const clock = systemClock;
-  const nothing = async () => {};
   let telling: Promise<void> = Promise.resolve();
   const health = makeProviderHealth(Math.random, (forMs) => {
     telling = store.pauseReading(forMs).catch(() => {});
@@ -192,8 +202,8 @@ function makeOwnParts(settings: Settings, store: Store, failed: (error: unknown)
         store,
         sealer: sealerOf(settings),
         list: (connectionId) => client().organizations(connectionId),
-        unconnected: nothing,
-        refused: nothing,
+        unconnected: async () => {},
+        refused,
         keepSights: async (...listed) => void (await store.keepSights(...listed)),
         wanted: () => {},
         clock,
@@ -262,6 +272,17 @@ function pausedProblem(retryAfterMs: number): Problem {
     untilMs: systemClock.nowMs() + retryAfterMs,
   } as const;
   return problemOf({ answer, detail: wordsIn(answer) ?? '', address: null, organizationId: null });
+}
+
+/**
+ * Where every token was refused as it was asked what it sees, a user must act, whatever is sought. It is not put on record: that the
+ * consent is over, and not the settings of one command wrong, is the service's to judge.
+ */
+function refuseWhereAllRefused(connections: readonly Connection[], refused: ReadonlySet<string>): void {
+  const valid = connections.filter(({ status }) => status === 'valid');
+  const [first] = valid;
+  if (first !== undefined && valid.every(({ connectionId }) => refused.has(connectionId)))
+    throw problemOf(refusedConsent(first, null));
 }
 
 /** Done once, by whoever asks for it; what failed is tried again by whoever asks next. */

@@ -85,3 +85,21 @@ test('the service that starts later pages for it, and asks for no token either',
   expect(await counted('oauth2-refresh-refused')).toBe(1);
   await story.service.stop();
 });
+
+test('on a new store it is a user who must act, whatever is asked for first', async () => {
+  const ended = await startSimulator({ auth: 'oauth1', 'oauth1-ends': '2020-01-01', equipment: 1 });
+  try {
+    for (const words of [
+      ['equipment', 'list'],
+      ['equipment', 'get', '217001'],
+    ]) {
+      const database = { DATABASE_URL: `sqlite:${join(temporaryFolder(), 'tramline.db')}` };
+      const { code, error } = await runCommand(words, { ...settings, ...ended.environment, ...database });
+      expect([words, code]).toEqual([words, 5]);
+      expect(error).toContain('the provider refuses the token: a user must consent again: ');
+      expect(error).toContain('PROVIDER_AUTH=oauth2');
+    }
+  } finally {
+    await ended.kill();
+  }
+});
