@@ -31,6 +31,7 @@ function foldRepeats(steps: Journey['steps']): (Journey['steps'][number] & { tim
 function nextOf({ what, steps }: Journey): string {
   const last = steps.at(-1);
   const said = `${last?.step} ${last?.text}`;
+  if (/parked: .* forgotten$/.test(said)) return 'Nobody has to act, unless its organization connects again.';
   if (/parked/.test(said)) return 'See who must act: tramline parked';
   const isGivenUp = last?.entryState === 'discarded';
   if (/quarantined/.test(said) && !isGivenUp) {

@@ -57,6 +57,7 @@ export interface TaskToTell {
   attempts: number;
   code: string | null;
   detail: string | null;
+  /** Of its organization, or `forgotten`; null where it is of none. */
   access: string | null;
   /** What an operator has of it while it is quarantined. */
   entry_id: number | null;

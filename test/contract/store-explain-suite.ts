@@ -365,6 +365,17 @@ export function storeExplainSuite(name: string, open: () => Promise<StoreUnderTe
       ]);
     });
 
+    test('what came for an organization that was forgotten before is told so', async () => {
+      await hand.put([hintOf('1', '99')]);
+      await hand.store.forgetOrganization('99');
+      await hand.put([hintOf('2', '99')]);
+      const last = async (of: string) => (await steps(of)).at(-1)?.text;
+      expect(await last(address('2'))).toBe('now parked: its organization is forgotten');
+      expect(await last('d2')).toBe('now parked: its organization is forgotten');
+      await hand.observe({ cause: 'terms', actionUrl: null, message: null }, '99');
+      expect(await last(address('2'))).toBe('now parked: its organization is terms-required');
+    });
+
     test('where a bound is, what it leaves out is said', async () => {
       await hand.publish('1', 'a');
       const [row] = await sendToKafka();

@@ -41,6 +41,7 @@ import {
 import { rowsMax } from '../left-out';
 import { fenceOf } from '../read-fence';
 import type { Context } from './context';
+import { isForgotten } from './organizations';
 import { tasksNamed } from './sweep';
 
 type Explanation = NonNullable<Awaited<ReturnType<Inspection['explain']>>>;
@@ -335,8 +336,8 @@ async function explainResource(context: Context, of: string): Promise<Explanatio
 function waitingOf(context: Context, tasks: number[]): Promise<(TaskToTell & { id: number })[]> {
   return rows(
     context,
-    `SELECT t.id, t.state, t.due_at, t.attempts, t.code, t.detail, o.access, q.id AS entry_id, q.at AS entry_at,
-       q.reason AS entry_reason, q.path AS entry_path
+    `SELECT t.id, t.state, t.due_at, t.attempts, t.code, t.detail, q.id AS entry_id, q.at AS entry_at,
+       CASE WHEN ${isForgotten} THEN 'forgotten' ELSE o.access END AS access, q.reason AS entry_reason, q.path AS entry_path
      FROM tasks t LEFT JOIN organizations o ON o.id = t.lane
      LEFT JOIN quarantine q ON t.state = 'quarantined' AND q.id = (
        SELECT max(e.id) FROM quarantine e WHERE e.task_id = t.id)

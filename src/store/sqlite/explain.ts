@@ -41,6 +41,7 @@ import {
 import { rowsMax } from '../left-out';
 import { fenceOf } from '../read-fence';
 import type { Context } from './context';
+import { isForgotten } from './inspect';
 import { tasksOf } from './sweep';
 
 export type Explanation = { of: string; what: 'delivery' | 'event' | 'resource'; steps: ExplainStep[] };
@@ -287,8 +288,8 @@ function explainResource(context: Context, of: string): Explanation | null {
 function waitingOf(context: Context, task: number): TaskToTell[] {
   return rows<TaskToTell>(
     context,
-    `SELECT t.state, t.due_at, t.attempts, t.code, t.detail, o.access, q.id AS entry_id, q.at AS entry_at,
-       q.reason AS entry_reason, q.path AS entry_path
+    `SELECT t.state, t.due_at, t.attempts, t.code, t.detail, q.id AS entry_id, q.at AS entry_at,
+       iif(${isForgotten}, 'forgotten', o.access) AS access, q.reason AS entry_reason, q.path AS entry_path
      FROM tasks t LEFT JOIN organizations o ON o.id = t.lane
      LEFT JOIN quarantine q ON t.state = 'quarantined' AND q.id = (
        SELECT max(e.id) FROM quarantine e WHERE e.task_id = t.id)

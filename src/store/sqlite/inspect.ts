@@ -35,7 +35,7 @@ function parkedByLane({ database }: Context): Map<string, { parked: number; sinc
 }
 
 /** Was the last word on `o` an operator's? */
-const isForgotten = `o.access = 'not-connected' AND EXISTS (SELECT 1 FROM organization_history h
+export const isForgotten = `o.access = 'not-connected' AND EXISTS (SELECT 1 FROM organization_history h
   WHERE h.organization_id = o.id AND h.epoch = o.epoch AND h.said_by = 'operator')`;
 
 /** Counted for who is not active only. */

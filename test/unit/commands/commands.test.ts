@@ -402,6 +402,8 @@ describe.each(['service', 'store'] as const)('through the %s', (via) => {
       '→ See who must act: tramline parked',
       '',
     ]);
+    const ofForgotten = '→ Nobody has to act, unless its organization connects again.';
+    expect((await shell.run('explain', 'd8')).out.split('\n')).toContain(ofForgotten);
     expect((await shell.run('explain', 'https://unknown.example/?a=b&c')).code).toBe(3);
   });
 

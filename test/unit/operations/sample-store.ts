@@ -38,6 +38,8 @@ const parkedSteps = [
   { at, step: 'parked', text: 'now parked: its organization is terms-required' },
 ];
 
+const forgottenSteps = [{ at, step: 'parked', text: 'now parked: its organization is forgotten' }];
+
 /** Of the one that is blocked. */
 export const history: AccessChange[] = [
   {
@@ -261,7 +263,9 @@ export function makeSampleStore(): SampleStore {
             ? { of, what: 'delivery', steps: [{ at, step: 'accepted', text: 'Stored.', elements: 1 }] }
             : of === 'd7'
               ? { of, what: 'delivery', steps: parkedSteps }
-              : null,
+              : of === 'd8'
+                ? { of, what: 'delivery', steps: forgottenSteps }
+                : null,
         ),
       ledger: async () => answer({ ...emptyLedger, accepted: 9, published: 5, merged: 3, parked: 1 }),
     },
