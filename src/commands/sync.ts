@@ -145,7 +145,7 @@ function tell({ output }: CommandContext, view: SyncView, interrupted: boolean):
   }
   for (const { id, access } of view.skipped) {
     if (access === 'forgotten')
-      output.note(`organization ${id} was forgotten: skipped, until it connects again`);
+      output.note(`organization ${id} was forgotten: skipped; a probe asks whether it has connected again`);
     else
       output.warn(
         `organization ${id} is ${access}: skipped; what it waits for: tramline organizations get ${shellWord(id)}`,

@@ -89,7 +89,7 @@ test.each([
   [
     { state: 'ended', skipped: [{ id: '1', access: 'forgotten' }] },
     0,
-    'organization 1 was forgotten: skipped, until it connects again',
+    'organization 1 was forgotten: skipped; a probe asks whether it has connected again',
   ],
   [{ state: 'ended', partial: [{ scope: '1/fields', detail: 'it is not shared' }] }, 0, 'it is not shared'],
   [{ state: 'ended', trouble: 'failed', reason: 'no connection sees organization 9' }, 1, ''],
