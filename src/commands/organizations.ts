@@ -183,7 +183,9 @@ async function forget(context: CommandContext, id: string, sure: boolean): Promi
   const { output, ask } = context;
   const { name, parked, manageUrl = null } = await withApi(context, (api) => api.organization(id));
   if (!sure) {
-    output.warn(`To forget ${whoIs({ id, name })} ends its connection and gives up ${parked} that wait.`);
+    output.warn(
+      `To forget ${whoIs({ id, name })} ends its connection and gives up ${parked} that ${parked === 1 ? 'waits' : 'wait'}.`,
+    );
     if ((await ask('Type its id to go on: ')).trim() !== id) {
       output.warn('Nothing was done. Without a terminal: --yes');
       return exitCodes.failed;

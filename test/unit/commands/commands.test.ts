@@ -179,6 +179,14 @@ describe.each(['service', 'store'] as const)('through the %s', (via) => {
     expect((await shell.run('organizations', 'forget', 'x', '--yes')).code).toBe(3);
   });
 
+  test('of one that waits its organization is asked about as of one', async () => {
+    const parked = jest.replaceProperty(organizations[1]!, 'parked', 1);
+    const { error } = await shell.run('organizations', 'forget', '4712');
+    parked.restore();
+    expect(error.replace(/\s+/g, ' ')).toContain('and gives up 1 that waits.');
+    expect((await shell.run('organizations', 'forget', '4712')).error).toContain('3 that wait.');
+  });
+
   test('events are one structured CloudEvent a line', async () => {
     const { code, out } = await shell.run('events', '--json');
     const lines = out
