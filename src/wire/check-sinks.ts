@@ -20,7 +20,7 @@ const shownNames: Record<SinkName, string> = {
 const askMsMax = 3000;
 
 /**
- * What is worth knowing of each. Throws `CheckFailure` where one does not answer, or did not take what it was offered
+ * What is worth knowing of each. Throws `CheckFailure` where one does not answer as one, or did not take what it was offered
  * last. Takes at most 3 s beside what `listAlerts` takes; where that fails it says that nothing is known of what was taken.
  */
 export async function checkSinks(
@@ -69,14 +69,15 @@ function answering(urls: readonly string[]): string {
   return urls.length === 1 ? '1 Alertmanager answers' : `${urls.length} Alertmanagers answer`;
 }
 
-/** A sentence for each that does not answer. */
+/** A sentence for each that does not answer, or not with its status. */
 async function silentAlertmanagers(urls: readonly string[]): Promise<string[]> {
   const deadline = AbortSignal.timeout(askMsMax);
   const silent = urls.map(async (url) => {
     const life = await makeAlertmanagerInstance(url)
       .life(deadline)
-      .catch(() => null);
-    return life === null ? [`Alertmanager at ${new URL(url).origin} does not answer`] : [];
+      .catch(() => undefined);
+    if (life === undefined) return [`Alertmanager at ${new URL(url).origin} does not answer`];
+    return life === null ? [`Alertmanager at ${new URL(url).origin} answers, but not with its status`] : [];
   });
   return (await Promise.all(silent)).flat();
 }
