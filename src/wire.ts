@@ -45,7 +45,7 @@ import {
   wireConnecting,
 } from './wire/connecting';
 import { makeNameEquipment } from './wire/equipment-names';
-import { type ClockHeard, hearCalls } from './wire/hear-calls';
+import { type ClockHeard, hearCalls, signs } from './wire/hear-calls';
 import { heedOthers } from './wire/heed-others';
 import { clientPauseOf, heedPause } from './wire/heed-pause';
 import { loopsOf, startReading, stopLoops } from './wire/loops';
@@ -126,7 +126,7 @@ export async function wireWorker(
   around: Around['worker'] = (doors) => doors,
   clock: Clock = systemClock,
 ): Promise<Worker> {
-  const watch = makeProcessWatch(clock);
+  const watch = makeProcessWatch(clock, () => signs(settings, book));
   const heard = hearCalls(settings, { watch, observer }, clock);
   const pause = clientPauseOf(() => pipeline.health, clock);
   const client = clientOf(settings, {

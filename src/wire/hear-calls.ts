@@ -4,6 +4,7 @@
  */
 import type { ProcessWatch } from '../alert/process-watch';
 import type { Settings } from '../config';
+import type { ConnectionBook } from '../connect/connection-book';
 import type { Called } from '../fetch/options';
 import type { Observer } from '../observe/observer';
 import type { Clock } from '../tools/clock';
@@ -34,6 +35,14 @@ export function makeClockHeard(clock: Pick<Clock, 'nowMs'>): ClockHeard {
     },
     offsetMs: (sinceMs) => (last !== null && last.atMs >= sinceMs ? last.offsetMs : null),
   };
+}
+
+/** Is anything sent or taken by a signature, which holds for minutes by the clocks of both? Never throws. */
+export function signs(
+  { webhookAuth }: Pick<Settings, 'webhookAuth'>,
+  book: Pick<ConnectionBook, 'connections'>,
+): boolean {
+  return webhookAuth.includes('hmac') || book.connections().some(({ auth }) => auth === 'oauth1');
 }
 
 /** What every call to the provider is told to: clock and metrics. Never throws. */

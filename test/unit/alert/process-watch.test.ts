@@ -2,10 +2,10 @@
 import { makeProcessWatch } from '../../../src/alert/process-watch';
 import { noonMs } from './samples';
 
-function watch() {
+function watch(signs = () => true) {
   const at = { ms: noonMs, backMs: 0 };
   const clock = { nowMs: () => at.ms - at.backMs, steadyMs: () => at.ms };
-  return { at, watch: makeProcessWatch(clock) };
+  return { at, watch: makeProcessWatch(clock, signs) };
 }
 
 test.each([
@@ -29,6 +29,16 @@ test('it is since when it was first noticed, and over with the first right answe
   ]);
   noticed.heardClock(1000);
   expect(noticed.conditions()).toEqual([]);
+});
+
+test('by a clock that is off nothing is lost where nothing is signed', () => {
+  let signs = false;
+  const { watch: noticed } = watch(() => signs);
+  noticed.heardClock(90_000);
+  noticed.decryptionFailed('no encryption key with id k1 is configured');
+  expect(noticed.conditions().map(({ losesNothing }) => losesNothing)).toEqual([true, undefined]);
+  signs = true;
+  expect(noticed.conditions().map(({ losesNothing }) => losesNothing)).toEqual([undefined, undefined]);
 });
 
 test('tokens that no key opens are told until they are not asked for any more', () => {

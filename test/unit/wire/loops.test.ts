@@ -97,7 +97,7 @@ async function followed(rounds: (boolean | Error)[], learns: boolean | Error = t
   const did = (what: string) => async () => void now.push(what);
   const look = (what: string) => ({ look: did(what) });
   const left = [...rounds];
-  const watch = makeProcessWatch(clock);
+  const watch = makeProcessWatch(clock, () => true);
   const parts = {
     store: { readingPause: async () => null, refusedHastenedAgoMs: async () => null },
     pipeline: { health: makeProviderHealth() },
