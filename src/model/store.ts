@@ -128,11 +128,11 @@ export interface Outbox {
   /** Whether it is held now, and all is known that its holder noted. */
   leads(lease: LeaseHeld): Promise<boolean>;
   /**
-   * Gives each row its public position and, for Kafka, partition and offset. A row marked before keeps what it has; what
-   * was told before and is told again marks none that was made unsent since. Marks none when the lease that is given does
-   * not lead now; where a row is missing, the topics' ends stay as they are known.
+   * Gives each row its public position and, for Kafka, partition and offset. A row marked before keeps what it has. `again`:
+   * these were told before, and nobody heard that they were marked; then none is that was made unsent since. Marks none when
+   * the lease that is given does not lead now; where a row is missing, the topics' ends stay as they are known.
    */
-  markSent(acknowledgements: Acknowledgement[], lease?: LeaseHeld): Promise<void>;
+  markSent(acknowledgements: Acknowledgement[], lease?: LeaseHeld, again?: boolean): Promise<void>;
   quarantineRecord(row: number, reason: QuarantineReason, detail: string): Promise<void>;
   /**
    * The lowest rows beyond `after` that only the embedded log has, `limit` at most, become unsent again: Kafka was

@@ -9,7 +9,7 @@ import type { Batch, Success } from './target';
 
 export interface Marks {
   acknowledged(batch: Batch, success: Success): void;
-  /** Tells the store; where the topics go on by what it was told. Throws what the store throws, and keeps all. */
+  /** Tells the store, or tells it again; where the topics go on by what it was told. Throws what the store throws, and keeps all. */
   write(leader: LeaseHeld): Promise<TopicEnd[]>;
   forget(): void;
 }
@@ -17,9 +17,11 @@ export interface Marks {
 export function makeMarks(outbox: Outbox): Marks {
   let unmarked: Acknowledgement[] = [];
   let reached: TopicEnd[] = [];
+  let told = false;
   const forget = () => {
     unmarked = [];
     reached = [];
+    told = false;
   };
   return {
     acknowledged({ rows, topic, partition }, { firstOffset }) {
@@ -35,7 +37,9 @@ export function makeMarks(outbox: Outbox): Marks {
     },
     async write(leader) {
       if (unmarked.length === 0) return [];
-      await outbox.markSent(unmarked, leader);
+      const again = told;
+      told = true;
+      await outbox.markSent(unmarked, leader, again);
       const ends = reached;
       forget();
       return ends;

@@ -1,6 +1,6 @@
 /**
- * Marks that a relay tells again, since nobody heard that the store had taken them: made unsent by a replay since, their rows
- * wait for the place of another record. Pure.
+ * Of marks that a relay tells again, since nobody heard that the store had taken them, those that it had: made unsent by a
+ * replay since, their rows wait for the place of another record. Pure.
  */
 /** An unsent row that was acknowledged at this place. */
 export interface ToldRow {

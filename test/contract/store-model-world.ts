@@ -173,7 +173,7 @@ export class World {
     await this.send();
     await this.replay('resendNewest');
     const unsent = await this.hand.records();
-    await this.hand.store.markSent(this.told);
+    await this.hand.store.markSent(this.told, undefined, true);
     expect(await this.hand.records()).toEqual(unsent);
   }
 

@@ -138,25 +138,11 @@ export async function leads(context: Context, lease: LeaseHeld): Promise<boolean
   return row!.leads;
 }
 
-export function markSent(
+export async function markSent(
   context: Context,
   acknowledgements: Acknowledgement[],
   lease?: LeaseHeld,
-): Promise<void> {
-  const knownOf = async (rows: AcknowledgedRow[]) => toldBefore(rows, await endsOf(context, rows));
-  return mark(context, acknowledgements, lease, knownOf);
-}
-
-/** Wherever they stand, they are sent. */
-export function markFound(context: Context, places: Acknowledgement[]): Promise<void> {
-  return mark(context, places, undefined, async () => new Set());
-}
-
-async function mark(
-  context: Context,
-  acknowledgements: Acknowledgement[],
-  lease: LeaseHeld | undefined,
-  knownOf: (rows: AcknowledgedRow[]) => Promise<ReadonlySet<number>>,
+  again = false,
 ): Promise<void> {
   const { database } = context;
   const told = new Map(acknowledgements.map((acknowledged) => [acknowledged.row, acknowledged]));
@@ -172,7 +158,8 @@ async function mark(
     const row = unsent.get(acknowledged.row);
     return row === undefined ? [] : [acknowledgedRow(row, acknowledged)];
   });
-  const known = await knownOf(rows);
+  const repeats = again ? rows : [];
+  const known = toldBefore(repeats, await endsOf(context, repeats));
   const marked = rows.filter(({ id }) => !known.has(id));
   let last = await lastPosition(context, marked.filter(({ position }) => position === null).length);
   // What Kafka had before keeps its place in the journal: another place is that of a replay.

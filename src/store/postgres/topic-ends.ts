@@ -13,7 +13,7 @@ import { type Row, saysDamaged } from './database';
 import { listWhole } from './list-whole';
 import { type ObservedRow, tellAccess, tellLater } from './observe';
 import { lockOrganizations } from './organization-rows';
-import { markFound, noteEnds } from './outbox';
+import { markSent, noteEnds } from './outbox';
 import { lockUnclaimed, noteUnclaimed } from './unclaimed';
 
 export async function topicEnds({ database }: Context): Promise<KnownEnd[]> {
@@ -45,7 +45,8 @@ export async function noteFound(context: Context, page: FoundPage): Promise<numb
     records,
     new Map(placed.map(({ event_id, log_offset }) => [event_id, log_offset])),
   );
-  await markFound(
+  // Wherever they stand they are sent.
+  await markSent(
     context,
     known
       .filter(({ state, event_id }) => state === 0 && !differing.has(event_id))

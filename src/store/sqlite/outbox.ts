@@ -111,26 +111,17 @@ function nextOffsetOf({ database }: Context, topic: string, partition: number): 
   return end === undefined ? null : String(end.next_offset);
 }
 
-export function markSent(context: Context, acknowledgements: Acknowledgement[], lease?: LeaseHeld): void {
-  if (lease !== undefined && !leads(context, lease)) return;
-  mark(context, acknowledgements, (found) =>
-    toldBefore(found, (topic, partition) => nextOffsetOf(context, topic, partition)),
-  );
-}
-
-/** Wherever it stands, it is sent. */
-export function markFound(context: Context, place: Acknowledgement): void {
-  mark(context, [place], () => new Set());
-}
-
-function mark(
+export function markSent(
   context: Context,
   acknowledgements: Acknowledgement[],
-  knownOf: (found: ToldRow[]) => ReadonlySet<number>,
+  lease?: LeaseHeld,
+  again = false,
 ): void {
+  if (lease !== undefined && !leads(context, lease)) return;
   const nowMs = context.nowMs();
   const found = acknowledgements.flatMap((told) => acknowledgedRow(context, told) ?? []);
-  const known = knownOf(found);
+  const nextOffset = (topic: string, partition: number) => nextOffsetOf(context, topic, partition);
+  const known = toldBefore(again ? found : [], nextOffset);
   const ends = new Map<string, KnownEnd>();
   for (const { id, eventId, position, firstOffset, ...place } of found) {
     const { topic, partition, offset } = place;

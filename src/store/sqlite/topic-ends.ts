@@ -11,7 +11,7 @@ import { lastRepeats, rowsToSendAgain, type SentRow } from '../written-again';
 import type { Context } from './context';
 import { listWhole } from './list-whole';
 import { tellAccess } from './observe';
-import { markFound, noteEnd } from './outbox';
+import { markSent, noteEnd } from './outbox';
 import { noteUnclaimed } from './unclaimed';
 
 export function topicEnds({ database }: Context): KnownEnd[] {
@@ -31,7 +31,7 @@ export function noteFound(context: Context, page: FoundPage): number {
   const raised = new Set<string>();
   for (const record of records) {
     const known = knownAs(context, record);
-    if (known === 'same') markRecord(context, record, page.partition);
+    if (known === 'same') markFound(context, record, page.partition);
     else if (known === 'other' || raise(context, record)) raised.add(record.key);
   }
   for (const key of overtake(context, records)) raised.add(key);
@@ -71,10 +71,10 @@ function knownAs({ database }: Context, { eventId, bytesHash }: FoundRecord): 's
   return bytesHashOf(String(row.headers), String(row.value)) === bytesHash ? 'same' : 'other';
 }
 
-/** It is sent, whether that was known or not. */
-function markRecord(context: Context, { eventId, offset }: FoundRecord, partition: number): void {
+/** Wherever it stands it is sent, whether that was known or not. */
+function markFound(context: Context, { eventId, offset }: FoundRecord, partition: number): void {
   const row = context.database.get('SELECT id FROM outbox WHERE event_id = ? AND state = 0', eventId);
-  if (row !== undefined) markFound(context, { row: Number(row.id), partition, offset });
+  if (row !== undefined) markSent(context, [{ row: Number(row.id), partition, offset }]);
 }
 
 /** Of the page's events, where those stand that are known to be on its partition. */
