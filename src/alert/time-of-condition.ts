@@ -85,7 +85,7 @@ const ends: Partial<Record<ConditionName, (end: string, isOver: boolean) => stri
   'sandbox-near': sandboxEnd,
   'token-expiring': (end, isOver) =>
     isOver
-      ? `Since ${end} nothing is read with it; what waits is kept, and read with a new one.`
+      ? 'It has not been refused yet: once it is, what waits is kept, and read with a new one.'
       : `From ${end} nothing is read with it; what waits then is kept, and read with a new one.`,
 };
 

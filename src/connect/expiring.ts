@@ -37,7 +37,7 @@ function expiringOf(
   const key = JSON.stringify([connectionId, endsAtMs]);
   const knownMs = before.get(key) ?? nowMs;
   known.set(key, knownMs);
-  const verb = endsAtMs > nowMs ? 'ends' : 'ended';
+  const verb = endsAtMs > nowMs ? 'ends' : 'was to end';
   // The provider names no end of an OAuth 1 token, only how long one may last.
   const most = auth === 'oauth1' ? ' at the latest' : '';
   const why = auth === 'oauth1' ? '' : `: ${unrenewable}`;

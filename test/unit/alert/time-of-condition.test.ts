@@ -85,8 +85,7 @@ describe('a consent with an end', () => {
       expect(leftAt(leftMs)).toMatchObject({
         severity: 'critical',
         annotations: { until_when: '2026-03-31T12:00:00Z' },
-        sentence:
-          'Since 2026-03-31T12:00:00Z nothing is read with it; what waits is kept, and read with a new one.',
+        sentence: 'It has not been refused yet: once it is, what waits is kept, and read with a new one.',
       });
     }
   });

@@ -39,7 +39,7 @@ test('it is said from 30 days before until after the end, with the end, and as t
   const [before, after] = [7, -1].flatMap((days) =>
     expiring([connection()], Date.parse(endsAt) - days * dayMs),
   );
-  expect(after).toEqual({ ...before, detail: expect.stringContaining('c1 ended at') });
+  expect(after).toEqual({ ...before, detail: expect.stringContaining('c1 was to end at') });
 });
 
 test('it is so since the consent is known here, where that was given for less than 30 days, and since another one anew', () => {
