@@ -5,6 +5,7 @@
  */
 import type { Condition, ConditionName } from '../model/alert';
 import type { Outbox, WebhookSecrets } from '../model/store';
+import type { DeliveryView } from '../model/subscription';
 import { nameOfGiven } from './given-tokens';
 import type { HeldSecret } from './held-secrets';
 import { makeListening } from './listening';
@@ -14,8 +15,8 @@ import { type Silence, type SilenceBounds, silenceOf } from './silence';
 
 export interface WatchDoors extends LookDoors {
   store: Pick<Outbox, 'holdLease'> & Pick<WebhookSecrets, 'noteListening' | 'countLooks'>;
-  /** Looks whether the provider uses an Authorization value that was offered. */
-  confirm(): Promise<void>;
+  /** Looks whether the provider uses an Authorization value that was offered, and sends anything at all. */
+  delivery(): Promise<DeliveryView>;
   /** For how long the provider asked to be left alone; 0: it may be asked. */
   pausedMs(): number;
   holder: string;
@@ -39,6 +40,8 @@ const tickMsMax = 5000;
 const retryMsMax = 60_000;
 /** What another has looked after for so long it knows by itself, as far as the provider lets it. */
 const toldOnMsMax = 3_600_000;
+const pausedSentence =
+  'Delivery was found paused, which sends nothing: `tramline delivery set --status active`.';
 
 /**
  * One process at a time looks, chosen by a lease; what the provider refuses is tried again within a minute. Its steps
@@ -50,21 +53,20 @@ export function makeSubscriptionWatch(doors: WatchDoors): SubscriptionWatch {
   // While the store cannot be reached, or the process stands still, heartbeats are refused or not noted.
   const lapseMs = Math.max(tickMs * 2, Math.min(doors.leaseMs, doors.silenceMsMin / 2));
   const listening = makeListening(doors.store, clock, lapseMs);
-  let holds = false;
-  let tells = false;
+  let [holds, tells] = [false, false];
   let heldAtMs = 0;
   let looks = 0;
   let nextLookMs = 0;
   let findings: Findings = new Map();
   let lookedWhole = false;
-  let silent = new Set<string>();
+  let [silent, isPaused] = [new Set<string>(), false];
 
   const silences = (): Condition[] =>
     silencesOf(book, findings, {
       silenceMsMin: doors.silenceMsMin,
       listeningSinceMs: listening.sinceMs(),
       nowMs: clock.nowMs(),
-    });
+    }).map((one) => (isPaused ? { ...one, detail: `${one.detail} ${pausedSentence}` } : one));
 
   /** Each is told as silent, or found in trouble, or was heard of: time in which nobody listened says nothing. */
   function isHeardOf(): boolean {
@@ -95,7 +97,8 @@ export function makeSubscriptionWatch(doors: WatchDoors): SubscriptionWatch {
     nextLookMs = clock.steadyMs() + Math.min(doors.checkMs, retryMsMax);
     ({ findings, whole: lookedWhole } = await lookAtSubscriptions(doors, { findings, whole: lookedWhole }));
     if (lookedWhole) looks = await doors.store.countLooks(1);
-    if (isOffered(book)) await doors.confirm();
+    isPaused = silent.size > 0 && (await isDeliveryPaused(doors));
+    if (isOffered(book)) await doors.delivery();
     else if (!hasExpired(findings)) nextLookMs = clock.steadyMs() + doors.checkMs;
   }
 
@@ -123,6 +126,12 @@ export function makeSubscriptionWatch(doors: WatchDoors): SubscriptionWatch {
     conditions: () =>
       tells ? [...[...findings.values()].map((one) => withLastHeard(one, book)), ...silences()] : [],
   };
+}
+
+/** It may be ourselves who paused it. False where nobody can say. */
+async function isDeliveryPaused({ delivery, failed }: WatchDoors): Promise<boolean> {
+  const settings = await delivery().catch(failed);
+  return settings?.status === 'Paused';
 }
 
 /** An Authorization value that the provider may use, and no delivery has come with. */

@@ -97,7 +97,7 @@ export function wireSubscribing(settings: Settings, parts: SubscribingParts): Su
       connections: parts.connections,
       problemOf,
       failed,
-      confirm: async () => void (await api.delivery()),
+      delivery: () => api.delivery(),
       open: () => openOf(store),
       pausedMs: parts.pausedMs,
       leaseMs: settings.leaseSeconds * 1000,

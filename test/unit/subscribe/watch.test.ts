@@ -11,6 +11,7 @@ let stage: Stage;
 let watch: SubscriptionWatch;
 let holds: boolean;
 let confirmations: number;
+let deliveryStatus: string;
 let pausedMs: number;
 let troubles: unknown[];
 let open: Open[];
@@ -18,6 +19,7 @@ let open: Open[];
 function watchOf({ doors, store, clock }: Stage, silenceMsMin = 10_000): SubscriptionWatch {
   holds = true;
   confirmations = 0;
+  deliveryStatus = 'Active';
   pausedMs = 0;
   troubles = [];
   open = [];
@@ -32,8 +34,9 @@ function watchOf({ doors, store, clock }: Stage, silenceMsMin = 10_000): Subscri
       },
       countLooks: store.countLooks,
     },
-    confirm: async () => {
+    delivery: async () => {
       confirmations += 1;
+      return { status: deliveryStatus };
     },
     open: async () => open,
     failed: (error) => void troubles.push(error),
@@ -184,6 +187,18 @@ test('silence is told, looked into at once, and over with the next heartbeat', a
   expect(watch.conditions()[0]).toMatchObject({ detail: expect.stringContaining('every 60 s') });
   await heard();
   expect(told()).toEqual([]);
+});
+
+test('of silence while delivery is paused it is said that it is', async () => {
+  await heard();
+  deliveryStatus = 'Paused';
+  await run(300_000);
+  const [silent] = watch.conditions();
+  expect(silent).toMatchObject({ name: 'subscription-silent' });
+  expect(silent!.detail).toMatch(/Delivery was found paused, .*`tramline delivery set --status active`\.$/);
+  deliveryStatus = 'Active';
+  await run(900_000);
+  expect(watch.conditions()[0]!.detail).not.toContain('paused');
 });
 
 test('nothing is silent for what could not be heard while the store or the process stood still', async () => {
