@@ -232,7 +232,7 @@ describe('S4: a redirect of the provider', () => {
   /** What waits in the store of a stopped service has failed by itself for a day and is due, after one that will succeed. */
   function letADayPass(file: string, goodId: string): void {
     const database = new DatabaseSync(file);
-    database.exec(`UPDATE tasks SET aged_ms = 86400000, due_at = 2 WHERE state = 'postponed'`);
+    database.exec(`UPDATE tasks SET aged_ms = 86400000, due_at = 2 WHERE state IN ('postponed', 'due')`);
     database.prepare(`UPDATE tasks SET state = 'due', due_at = 1 WHERE resource_id = ?`).run(goodId);
     database.close();
   }

@@ -48,17 +48,20 @@ function codesOf({ uri }: Resource): unknown[] {
   return attempts.filter(({ outcome }) => outcome === 'postponed').map(({ code }) => code);
 }
 
+/** What waits, and what was taken just as the service stopped and was given back: it waits no less. */
+const waits = `state IN ('postponed', 'due')`;
+
 /** Everything that waits in the store of a stopped service failed a day ago and is due. */
 function letADayPass(): void {
   const database = new DatabaseSync(join(story.dataFolder, 'tramline.db'));
-  database.exec(`UPDATE tasks SET failed_at = failed_at - 86400000, due_at = 2 WHERE state = 'postponed'`);
+  database.exec(`UPDATE tasks SET failed_at = failed_at - 86400000, due_at = 2 WHERE ${waits}`);
   database.close();
 }
 
 /** What waits in the store of a stopped service has failed by itself for a day; one that will succeed is first. */
 function letADayOfFailuresPass(first: Resource): void {
   const database = new DatabaseSync(join(story.dataFolder, 'tramline.db'));
-  database.exec(`UPDATE tasks SET aged_ms = 86400000, due_at = 2 WHERE state = 'postponed'`);
+  database.exec(`UPDATE tasks SET aged_ms = 86400000, due_at = 2 WHERE ${waits}`);
   database.prepare(`UPDATE tasks SET state = 'due', due_at = 1 WHERE resource_id = ?`).run(first.id);
   database.close();
 }
