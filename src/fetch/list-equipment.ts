@@ -10,7 +10,7 @@ import type { EquipmentAddresses } from './equipment-addresses';
 import { idAt } from './equipment-ids';
 import { mayHaveEnded, type OldEquipment } from './old-equipment';
 import type { ProviderDoors } from './options';
-import { equipmentLimits } from './pages';
+import { equipmentLimits, idOf } from './pages';
 import {
   connectionReaches,
   faultOf,
@@ -164,12 +164,6 @@ function withAddress(item: RawItem, equipment: EquipmentAddresses): RawListed {
   const id = idOf(body);
   const isOwn = !new URL(address).search.includes('itemLimit=');
   return { item: isOwn || id === null ? item : { ...item, address: equipment.record(id) } };
-}
-
-function idOf(body: unknown): string | null {
-  if (typeof body !== 'object' || body === null) return null;
-  const { id } = body as { id?: unknown };
-  return typeof id === 'string' || typeof id === 'number' ? String(id) : null;
 }
 
 /** The first pages' addresses, in parts that fit: by ids, else by serial numbers, else all. */

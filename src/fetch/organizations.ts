@@ -151,14 +151,14 @@ export function organizationsOf({
 
 /** `address`: where it was read. */
 function organizationOf(value: unknown, address: string): OrganizationSeen | null {
-  if (typeof value !== 'object' || value === null) return null;
-  const { id, name } = value as { id?: unknown; name?: unknown };
-  if ((typeof id !== 'string' && typeof id !== 'number') || id === '') return null;
+  const id = idOf(value);
+  if (id === null) return null;
+  const { name } = value as { name?: unknown };
   const links = linksOf(value);
   const unread = unreadLinksOf(value);
   const where = shownAddress(links.get('self') ?? address) ?? 'no readable address';
   return {
-    id: String(id),
+    id,
     name: typeof name === 'string' ? name : null,
     // Also where its link cannot be read: no other organization has one.
     unconnected: links.has('connections') || unread.has('connections'),

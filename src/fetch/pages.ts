@@ -5,6 +5,7 @@
  */
 import { toldIn, wordsIn } from '../model/answer-words';
 import type { Connection } from '../model/connection';
+import { idCharactersMax, idText } from '../model/id-text';
 import { shownAddress } from '../model/shown-address';
 import { typeNameOf } from '../model/type-name';
 import type { Question } from './ask';
@@ -145,11 +146,10 @@ export function makePages(gate: Gate, pagesMax: number): Pages {
   };
 }
 
-/** The id of an entry, as text; null when it has none. */
+/** The id of an entry, as text; null when it has none, or one that nothing can be read or kept by. */
 export function idOf(body: unknown): string | null {
   if (typeof body !== 'object' || body === null) return null;
-  const { id } = body as { id?: unknown };
-  return (typeof id === 'string' && id !== '') || typeof id === 'number' ? String(id) : null;
+  return idText((body as { id?: unknown }).id);
 }
 
 /** Entries of a listing that say nothing that they could be read by: how many, and of the first where and what came. */
@@ -178,7 +178,11 @@ export function noteUnreadable(
 
 /** What is wrong with an entry that says neither what it is nor where. */
 export function withoutId(value: unknown): string {
-  return `expected an object with an id, got ${typeNameOf(value, 'an object without it')}`;
+  const { id } = (value ?? {}) as { id?: unknown };
+  const isGiven = (typeof id === 'string' && id !== '') || typeof id === 'number';
+  const wanted = isGiven ? ` (an integer or 1 to ${idCharactersMax} printable characters)` : '';
+  const got = isGiven ? 'an object with another' : 'an object without it';
+  return `expected an object with an id${wanted}, got ${typeNameOf(value, got)}`;
 }
 
 /** The rest of the listing was read; what these were is not known. */

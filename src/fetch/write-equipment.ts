@@ -6,6 +6,7 @@
  */
 
 import type { Connection } from '../model/connection';
+import { idText } from '../model/id-text';
 import type { AcceptedView, EquipmentWish, RawFault, RawItem, RawRead } from '../model/provider-data';
 import { withoutEndSlashes } from '../model/without-end-slashes';
 import type { EquipmentAddresses } from './equipment-addresses';
@@ -170,8 +171,8 @@ function ownerOf(record: Record<string, unknown>): string | null {
 
 /** Of the body, else the last segment of the location. */
 function idOf({ location, body }: Written): string | null {
-  const { id } = (body ?? {}) as { id?: unknown };
-  if (typeof id === 'string' || typeof id === 'number') return String(id);
+  const id = idText((body as { id?: unknown } | null | undefined)?.id);
+  if (id !== null) return id;
   const path = withoutEndSlashes(location?.split(/[?#]/, 1)[0] ?? '');
   const last = path.slice(path.lastIndexOf('/') + 1);
   try {

@@ -3,10 +3,10 @@
  * bounded and says what it takes; none knows where it is used.
  */
 import { z } from 'zod';
+import { idCharactersMax, idText } from '../model/id-text';
 import { Fault, type Part, wrongType } from './reading';
 
 const textCharactersMax = 4096;
-const idCharactersMax = 256;
 
 /** Text up to 4,096 characters. */
 export const text: Part = {
@@ -51,19 +51,14 @@ export const plainNumber: Part = {
   },
 };
 
-/**
- * An id by which events are keyed, as text: an integer or 1 to 256 characters without control characters and unpaired
- * surrogates, which UTF-8 would make equal to others. Throws `unsafe-integer` where a number has lost digits.
- */
+/** An id by which events are keyed, as `idText` takes it. Throws `unsafe-integer` where a number has lost digits. */
 export function readId(value: unknown, path: string): string {
   if (value === undefined || value === null) throw new Fault(path, 'required', 'expected an id, got none');
   if (typeof value === 'number') return integerText(value, path);
   if (typeof value !== 'string') throw wrongType(value, path, 'an id');
-  const isId = value.length > 0 && value.length <= idCharactersMax && value.isWellFormed();
-  if (!isId || /\p{Cc}/u.test(value)) {
-    throw new Fault(path, 'malformed-id', `expected 1 to ${idCharactersMax} printable characters`);
-  }
-  return value;
+  const id = idText(value);
+  if (id !== null) return id;
+  throw new Fault(path, 'malformed-id', `expected 1 to ${idCharactersMax} printable characters`);
 }
 
 function integerText(value: number, path: string): string {

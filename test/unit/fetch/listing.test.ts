@@ -86,6 +86,21 @@ test.each([
   },
 );
 
+test('an id that nothing can be read by is none: it is told, and the rest of the page goes on', async () => {
+  const { pages, page } = await list(
+    { of: { what: 'equipment', organizationId: '4711' } },
+    { body: { values: ['\ud800', 'a\0b', 1.5, Number.POSITIVE_INFINITY, 7].map((id) => ({ id })) } },
+  );
+  expect(pages[0]).toMatchObject({ items: [...Array(4).fill({ id: null, address: null }), { id: '7' }] });
+  expect(page).toMatchObject({
+    reason: 'malformed-entry',
+    detail: expect.stringContaining(
+      'entry 1 of a page: expected an object with an id (an integer or 1 to 256 printable characters), ' +
+        'got an object with another, and 3 more (malformed-entry) at https://eq.test/isg/equipment?',
+    ),
+  });
+});
+
 test('an operation without an id is told nowhere while its link says where it stands, a field is', async () => {
   const body = { values: [{ name: 'x', links: [{ rel: 'self', uri: 'https://a.test/x?token=canary' }] }] };
   const { page } = await list({ of: operations }, { body });

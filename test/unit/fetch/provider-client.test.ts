@@ -1269,6 +1269,21 @@ describe('organizations', () => {
     return pages;
   }
 
+  test('whose id nobody could use are none, and told', async () => {
+    catalog();
+    const values = ['1.5', '1e400', '"a\\u0000b"', '"\\ud800"', '4711'].map(
+      (id) => `{"id":${id},"links":[]}`,
+    );
+    api().get('/platform/organizations?itemLimit=100').reply(200, `{"values":[${values}]}`, axiom);
+    expect(await listed()).toMatchObject([
+      { organizations: [{ id: '4711' }] },
+      {
+        reason: 'malformed-entry',
+        detail: expect.stringContaining('got an object with another, and 3 more'),
+      },
+    ]);
+  });
+
   test('are listed to the last page', async () => {
     catalog();
     api()

@@ -139,6 +139,13 @@ describe('equipment', () => {
     expect(items.map(({ body }) => body)).toEqual([values[0], 'text']);
   });
 
+  test('an id that nothing can be read by hides no other record', async () => {
+    const values = [{ ...machine(0), id: '\ud800' }, machine(7)];
+    equipmentApi().get('/isg/equipment').query(true).reply(200, { links: [], values }, json);
+    const lines = await allOf(staged.client.data.equipment({ ...any, organizationIds: ['4711'] }));
+    expect(itemsOf(lines).map(({ body }) => body)).toEqual(values);
+  });
+
   test('no record comes twice, also from the pages of one organization', async () => {
     const more = `${equipmentOrigin}/isg/equipment?organizationIds=4711&pageOffset=1`;
     equipmentApi()
@@ -300,6 +307,7 @@ describe('writing equipment', () => {
     [201, '', { location: '/' }],
     [201, '', { location: `${equipmentOrigin}/%` }],
     [201, 'no JSON', {}],
+    [201, { id: '\ud800' }, {}],
   ])(
     'a %i that does not say which record is accepted, and nothing is read',
     async (status, body, headers) => {
@@ -490,9 +498,9 @@ describe('reference data', () => {
     expect(await data.reference('makes')).toEqual({ value: [] });
   });
 
-  test('with an entry that has no id is not remembered', async () => {
+  test('with an entry that has no id, or one that nobody could use, is not remembered', async () => {
     const models = () => equipmentApi().get('/isg/equipmentModels').query(true);
-    for (const values of [[{ id: 1 }, { name: 'no id' }], [{ id: 1 }]]) {
+    for (const values of [[{ id: 1 }, { name: 'no id' }], [{ id: 'a\0b' }], [{ id: 1.5 }], [{ id: 1 }]]) {
       models().reply(200, { links: [], values }, json);
       expect(await staged.client.data.reference('models')).toEqual({
         value: values.map((body) => expect.objectContaining({ body })),
