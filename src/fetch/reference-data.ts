@@ -1,6 +1,7 @@
 /**
  * Makes, types and models of equipment: the same for every user, read page by page through the first connection that is
- * shown them, and remembered. A list that could not be read to its end, or holds an entry without an id, is not.
+ * shown them, and remembered. A list that could not be read to its end is not, nor one of which an entry cannot be read:
+ * it would be told of for a day after the provider has put it right.
  */
 import type { RawFault, RawItem, RawRead, ReferenceKind } from '../model/provider-data';
 import type { Caller } from './caller';
@@ -59,7 +60,7 @@ export function makeReference(parts: ReferenceParts): Reference {
         return { fault: { answer: null, detail, address: first, organizationId: null } };
       }
     }
-    if (values.every(({ body }) => idOf(body) !== null))
+    if (values.every(({ body }) => isReadable(body)))
       remembered.set(kind, { values, untilMs: doors.clock.nowMs() + rememberedMs });
     return { value: values };
   }
@@ -71,4 +72,11 @@ export function makeReference(parts: ReferenceParts): Reference {
     reading.set(kind, running);
     return running;
   };
+}
+
+/** An entry has an id, and a name that is text where it has one. */
+function isReadable(body: unknown): boolean {
+  if (idOf(body) === null) return false;
+  const { name } = body as { name?: unknown };
+  return typeof name === 'string' || name === undefined || name === null;
 }

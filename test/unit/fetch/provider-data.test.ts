@@ -509,6 +509,22 @@ describe('reference data', () => {
     expect(await staged.client.data.reference('models')).toMatchObject({ value: [{ body: { id: 1 } }] });
   });
 
+  test.each([[7], [{ text: 'Harrow' }]])(
+    'with the name %j is not remembered, without any it is',
+    async (name) => {
+      const models = () => equipmentApi().get('/isg/equipmentModels').query(true);
+      const right = [{ id: 1, name: 'A' }, { id: 2, name: null }, { id: 3 }];
+      for (const values of [[...right, { id: 4, name }], right]) {
+        models().reply(200, { links: [], values }, json);
+        const item = (body: object) => expect.objectContaining({ body });
+        expect(await staged.client.data.reference('models')).toEqual({ value: values.map(item) });
+      }
+      expect(await staged.client.data.reference('models')).toMatchObject({
+        value: right.map((body) => ({ body })),
+      });
+    },
+  );
+
   test('that breaks off is an error, and not remembered', async () => {
     equipmentApi().get('/isg/equipmentTypes').query(true).reply(503);
     expect(await staged.client.data.reference('types')).toMatchObject({
