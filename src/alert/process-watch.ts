@@ -18,16 +18,21 @@ export interface ProcessWatch {
 /** The provider refuses signatures that are five minutes off; its `Date` has whole seconds. */
 const offsetMsMax = 60_000;
 const rememberedMs = 900_000;
+/** The shortest time for which deliveries and events may be kept, by this clock: one that is as far off ends it at once. */
+const keptMsMin = 86_400_000;
+const givenUp = 'What is kept for a number of days may be given up too early.';
 
 /**
  * Remembers what it noticed for a quarter of an hour, one entry for each name of a condition. Never throws. A clock
- * counts as off from 60 s on. `signs`: something is signed here, or known by its signature, which a clock that is off refuses.
+ * counts as off from 60 s on. `signs`: something is signed here, or known by its signature, which a clock that is off refuses;
+ * where nothing is, nothing is lost by one that is off by less than a day.
  */
 export function makeProcessWatch(
   clock: Pick<Clock, 'nowMs' | 'steadyMs'>,
   signs: () => boolean,
 ): ProcessWatch {
   const noticed = new Map<Condition['name'], Condition & { lastMs: number }>();
+  let isFarOff = false;
 
   function notice(name: Condition['name'], detail: string): void {
     const sinceMs = noticed.get(name)?.sinceMs ?? clock.nowMs();
@@ -39,7 +44,11 @@ export function makeProcessWatch(
       if (Math.abs(offsetMs) < offsetMsMax) return void noticed.delete('clock-off');
       const seconds = Math.round(Math.abs(offsetMs) / 1000);
       const side = offsetMs < 0 ? 'behind' : 'ahead of';
-      notice('clock-off', `The provider’s clock is ${seconds} s ${side} ours.`);
+      isFarOff = Math.abs(offsetMs) >= keptMsMin;
+      notice(
+        'clock-off',
+        `The provider’s clock is ${seconds} s ${side} ours.${isFarOff ? ` ${givenUp}` : ''}`,
+      );
     },
     decryptionFailed: (detail) => notice('decryption-failed', detail),
     decryptionSucceeded: () => void noticed.delete('decryption-failed'),
@@ -47,7 +56,9 @@ export function makeProcessWatch(
       const now = clock.steadyMs();
       for (const [name, { lastMs }] of noticed) if (now - lastMs >= rememberedMs) noticed.delete(name);
       return [...noticed.values()].map(({ lastMs: _lastMs, ...condition }) =>
-        condition.name === 'clock-off' && !signs() ? { ...condition, losesNothing: true } : condition,
+        condition.name === 'clock-off' && !isFarOff && !signs()
+          ? { ...condition, losesNothing: true }
+          : condition,
       );
     },
   };

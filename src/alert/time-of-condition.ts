@@ -95,7 +95,7 @@ function sandboxEnd(end: string, isOver: boolean): string {
 
 /**
  * Of an alert that has `severity` as long as there is time. What the provider keeps for a time that nobody knows is
- * critical after a day.
+ * critical after a day. What loses nothing wakes nobody, and silences no page.
  */
 export function timeOf(
   { name, sinceMs, endsAtMs, overAtMs, losesNothing }: Condition,
@@ -103,7 +103,8 @@ export function timeOf(
   severity: Severity,
   nowMs: number,
 ): ConditionTime {
-  if (losesNothing === true) return { severity, annotations: { until_when: lossless }, sentence: '' };
+  if (losesNothing === true)
+    return { severity: 'warning', annotations: { until_when: lossless }, sentence: '' };
   if (doesHoldReads(name)) return keptUntil({ sinceMs, consentEndsAtMs: null }, journalMs, severity, nowMs);
   if (endsAtMs === undefined) {
     const isLong = keptAtProvider.has(name) && nowMs - sinceMs >= unknownMsMax;

@@ -71,7 +71,11 @@ function ownAlerts(nowMs: number): Told[] {
   const conditions = (Object.keys(conditionRows) as ConditionName[]).map(
     (name): Condition => ({ name, sinceMs: 0, detail: 'It is so.', ...ends(name) }),
   );
-  const signals = worlds.flatMap((inputs) => evaluate({ ...inputs, conditions, nowMs }, options));
+  const harmless = conditions
+    .filter(({ name }) => name === 'clock-off' || name === 'delivery-secret-unopened')
+    .map((condition): Condition => ({ ...condition, losesNothing: true }));
+  const all = [...worlds.map((inputs) => ({ ...inputs, conditions })), { ...noInputs, conditions: harmless }];
+  const signals = all.flatMap((inputs) => evaluate({ ...inputs, nowMs }, options));
   const told = [...signals.map((signal) => anAlert(signal)), testPage];
   return told.map((alert) => ({ name: alert.name, labels: labelsOf(alert, alert.severity) }));
 }

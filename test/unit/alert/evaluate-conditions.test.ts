@@ -191,7 +191,8 @@ test('what several processes tell is told as who loses by it tells it', () => {
     [taken, refused],
     [refused, taken],
   ]) {
-    const [{ annotations }] = signalsOf(conditions) as [Signal];
+    const [{ annotations, severity }] = signalsOf(conditions) as [Signal];
+    expect(severity).toBe('critical');
     expect(annotations.description).toMatch(/^Deliveries are refused\./);
     expect(annotations.until_when).toMatch(/^not known/);
   }

@@ -1,5 +1,6 @@
 // Goal: what the process notices of itself is told while it lasts, and is over when it is not noticed any more.
 import { makeProcessWatch } from '../../../src/alert/process-watch';
+import type { Condition } from '../../../src/model/alert';
 import { noonMs } from './samples';
 
 function watch(signs = () => true) {
@@ -40,6 +41,23 @@ test('by a clock that is off nothing is lost where nothing is signed', () => {
   signs = true;
   expect(noticed.conditions().map(({ losesNothing }) => losesNothing)).toEqual([undefined, undefined]);
 });
+
+test.each([86_400_000, -86_400_000])(
+  'what is kept for days is lost by a clock that is off by %i ms',
+  (offsetMs) => {
+    const { watch: noticed } = watch(() => false);
+    noticed.heardClock(offsetMs - Math.sign(offsetMs));
+    expect(noticed.conditions()).toMatchObject([{ losesNothing: true }]);
+    noticed.heardClock(offsetMs);
+    const [{ detail, losesNothing }] = noticed.conditions() as [Condition];
+    expect(losesNothing).toBeUndefined();
+    expect(detail).toMatch(/ ours\. What is kept for a number of days may be given up too early\.$/);
+    noticed.heardClock(90_000);
+    expect(noticed.conditions()).toMatchObject([
+      { losesNothing: true, detail: 'The provider’s clock is 90 s ahead of ours.' },
+    ]);
+  },
+);
 
 test('tokens that no key opens are told until they are not asked for any more', () => {
   const { at, watch: noticed } = watch();

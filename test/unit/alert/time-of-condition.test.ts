@@ -114,15 +114,19 @@ test('what is over by itself says when, and is no more urgent as that comes near
   }
 });
 
-test('what loses nothing says so, whatever its name stands for otherwise', () => {
-  for (const passedMs of [0, 40 * dayMs]) {
-    expect(timeAfter('delivery-secret-unopened', passedMs, { losesNothing: true })).toEqual({
-      severity: 'warning',
-      annotations: { until_when: 'no end: nothing is lost by it, however long it lasts' },
-      sentence: '',
-    });
-  }
-});
+test.each(['clock-off', 'delivery-secret-unopened'] as const)(
+  '%s that loses nothing says so and pages nobody, whatever its name stands for otherwise',
+  (name) => {
+    const condition: Condition = { name, sinceMs: noonMs, detail: '', losesNothing: true };
+    for (const passedMs of [0, 40 * dayMs]) {
+      expect(timeOf(condition, journalMs, 'critical', noonMs + passedMs)).toEqual({
+        severity: 'warning',
+        annotations: { until_when: 'no end: nothing is lost by it, however long it lasts' },
+        sentence: '',
+      });
+    }
+  },
+);
 
 test('whatever holds, its severity never falls while time passes, nor below its row’s', () => {
   const rank = { info: 0, warning: 1, critical: 2 };
