@@ -40,6 +40,7 @@ const tickMsMax = 5000;
 const retryMsMax = 60_000;
 /** What another has looked after for so long it knows by itself, as far as the provider lets it. */
 const toldOnMsMax = 3_600_000;
+/** It comes first: what follows the words of a silence says since when that is so. */
 const pausedSentence =
   'Delivery was found paused, which sends nothing: `tramline delivery set --status active`.';
 
@@ -66,7 +67,7 @@ export function makeSubscriptionWatch(doors: WatchDoors): SubscriptionWatch {
       silenceMsMin: doors.silenceMsMin,
       listeningSinceMs: listening.sinceMs(),
       nowMs: clock.nowMs(),
-    }).map((one) => (isPaused ? { ...one, detail: `${one.detail} ${pausedSentence}` } : one));
+    }).map((one) => (isPaused ? { ...one, detail: `${pausedSentence} ${one.detail}` } : one));
 
   /** Each is told as silent, or found in trouble, or was heard of: time in which nobody listened says nothing. */
   function isHeardOf(): boolean {

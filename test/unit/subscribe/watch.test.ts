@@ -195,7 +195,10 @@ test('of silence while delivery is paused it is said that it is', async () => {
   await run(300_000);
   const [silent] = watch.conditions();
   expect(silent).toMatchObject({ name: 'subscription-silent' });
-  expect(silent!.detail).toMatch(/Delivery was found paused, .*`tramline delivery set --status active`\.$/);
+  // An alert goes on with since when it is so, which is of the silence.
+  expect(silent!.detail).toMatch(
+    /^Delivery was found paused, .*`tramline delivery set --status active`\. Subscription \S+ has sent no heartbeat since [^.]+\.\d+Z[^.]*\.$/,
+  );
   deliveryStatus = 'Active';
   await run(900_000);
   expect(watch.conditions()[0]!.detail).not.toContain('paused');
