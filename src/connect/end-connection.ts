@@ -3,7 +3,7 @@
  * own, which only OAuth 2 has. Its address is found by relationship, never made. What cannot be ended is told, never
  * thrown: whoever forgets an organization goes on.
  */
-import type { TokenCalls, TokenListings, UserToken } from '../model/consent';
+import type { TokenCalls, TokenListings, TokenReply, UserToken } from '../model/consent';
 import type { AuthorizationServer } from './authorization-server';
 
 export interface EndDoors {
@@ -28,13 +28,18 @@ export async function endConnection({ calls, server }: EndDoors, organizationId:
     if (addresses === null) continue;
     let moved = false;
     for (const url of addresses) {
-      const { status } = await calls.call({ method: 'DELETE', url, sign: { token }, ofApi: true });
-      if (status === 404 || status === 410) moved = true;
-      else if (status === null || status >= 300) return false;
+      const reply = await calls.call({ method: 'DELETE', url, sign: { token }, ofApi: true });
+      if (reply.status === 404 || reply.status === 410) moved = true;
+      else if (!isDone(reply)) return false;
     }
     if (!moved) return true;
   }
   return false;
+}
+
+/** A success that brings a page is a gateway's on the way, and says nothing of the provider. */
+function isDone(reply: TokenReply): boolean {
+  return reply.status !== null && reply.status < 300 && !/^\s*</.test(reply.body);
 }
 
 /** null: none is given. */

@@ -16,12 +16,14 @@ interface Stage {
   looks?: TokenListed[][];
   /** Answers to the deletions, in order; the last one stays. */
   statuses?: (number | null)[];
+  body?: string;
   rels?: [string, string][];
 }
 
 function stage({
   looks = [[entryOf('c-1', '4710'), entryOf('c-2', 4711), entryOf('c-3', '4711')]],
   statuses = [204],
+  body = '',
   rels = [['connections', listing]],
 }: Stage = {}) {
   const called: TokenCall[] = [];
@@ -44,7 +46,7 @@ function stage({
         show(call.sign?.token ?? null);
         const status = statuses[Math.min(called.length, statuses.length) - 1]!;
         if (status === null) return { status, code: 'connection-refused' };
-        return { status, mediaType: '', body: '', retryAfterMs: null };
+        return { status, mediaType: '', body, retryAfterMs: null };
       },
     },
     server: { application: async () => new Secret('of-the-application') },
@@ -72,6 +74,7 @@ test.each<[string, Stage]>([
   ['it is refused', { statuses: [403] }],
   ['one of two is refused', { statuses: [204, 500] }],
   ['no answer comes', { statuses: [null] }],
+  ['a page answers in place of the provider', { statuses: [200], body: '<html>Please log in</html>' }],
   ['its address is not there, twice', { statuses: [404] }],
   ['the catalog names no listing', { rels: [['organizations', 'https://api.test/p/organizations']] }],
   ['the listing was not read to its end', { looks: [[{ partial: 'page 1: it was not answered' }]] }],
