@@ -31,7 +31,7 @@ export interface Write {
 /** What the provider says to a write that it takes. */
 export interface Written {
   location: string | null;
-  /** null where it says nothing, or no JSON. */
+  /** null where it says nothing. */
   body: unknown;
 }
 
@@ -54,23 +54,16 @@ export function makeWriteDocument(parts: WriteParts): WriteDocument {
       }
       const question = { url: admission.url, operation, connection } as const;
       const exchange = await line.exchange({ ...question, method, body }, attempt);
-      if (exchange.status !== null && exchange.status >= 200 && exchange.status < 300) {
-        const { location } = exchange.headers;
-        return { value: { location: location ?? null, body: jsonOf(exchange.body) } };
-      }
-      const verdict = line.verdictOf(exchange, question);
+      const taken = exchange.status !== null && exchange.status >= 200 && exchange.status < 300;
+      const location = (taken && exchange.headers.location) || null;
+      if (taken && exchange.body.length === 0) return { value: { location, body: null } };
+      // What says something says it as a read does: a page of a gateway on the way is no word of the provider.
+      const verdict = line.verdictOf(taken ? { ...exchange, status: 200 } : exchange, question);
+      if (taken && verdict.kind === 'ok') return { value: { location, body: verdict.document.body } };
       const answer = await answerOf(verdict as never, reach, organizations, caller);
       return { fault: faultOf(answer, address, organizationId) };
     } finally {
       attempt.end();
     }
   };
-}
-
-function jsonOf(body: Buffer): unknown {
-  try {
-    return JSON.parse(body.toString('utf8'));
-  } catch {
-    return null;
-  }
 }

@@ -306,13 +306,31 @@ describe('writing equipment', () => {
     [202, '', {}],
     [201, '', { location: '/' }],
     [201, '', { location: `${equipmentOrigin}/%` }],
-    [201, 'no JSON', {}],
     [201, { id: '\ud800' }, {}],
   ])(
     'a %i that does not say which record is accepted, and nothing is read',
     async (status, body, headers) => {
       equipmentApi().post('/isg/organizations/4711/equipment').reply(status, body, headers);
       expect(await staged.client.data.createEquipment('4711', wish)).toEqual({ value: accepted(null) });
+    },
+  );
+
+  test.each([
+    [200, '<html>Please log in</html>', 'text/html', 'html-answer'],
+    [201, 'no JSON', 'text/plain', 'unexpected-media-type'],
+    [201, '{', 'application/json', 'invalid-json'],
+  ])(
+    'a %i with %j is no word of the provider: it may have been created',
+    async (status, body, type, code) => {
+      equipmentApi().post('/isg/organizations/4711/equipment').reply(status, body, { 'content-type': type });
+      expect(await staged.client.data.createEquipment('4711', wish)).toMatchObject({
+        fault: {
+          answer: { kind: 'transient', code },
+          detail: expect.stringMatching(
+            /got .* at .*\/isg\/organizations\/4711\/equipment; it may have been/,
+          ),
+        },
+      });
     },
   );
 
