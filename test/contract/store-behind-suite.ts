@@ -36,6 +36,16 @@ export function storeBehindSuite(name: string, open: () => Promise<StoreUnderTes
       bytesHash: bytesHashOf(JSON.stringify(headers), value),
       deleted: false,
     });
+    /** Acknowledged at offset 7 of its partition, and made unsent by a replay. */
+    const sentAndToBeSentAgain = async (): Promise<OutboxRow> => {
+      await hand.publish('1', 'a');
+      const [row] = await hand.records();
+      await hand.store.markSent([{ row: row!.row, partition: 2, offset: '7' }]);
+      const { replay } = await hand.store.beginReplay('x');
+      const step = { replay, after: 1, counts: { selected: 0, keys: 0, replayed: 0 } };
+      expect(await hand.store.resendNewest(step, [row!.row])).toBe(1);
+      return row!;
+    };
     const stranger = (sequence: number, key = '4711/equipment/1'): FoundRecord => ({
       key,
       sequence,
@@ -206,14 +216,9 @@ export function storeBehindSuite(name: string, open: () => Promise<StoreUnderTes
     ])(
       'an event that a replay is to send again is no stranger where it is found at its place %s',
       async (_how, end) => {
-        await hand.publish('1', 'a');
-        const [row] = await hand.records();
-        await hand.store.markSent([{ row: row!.row, partition: 2, offset: '7' }]);
-        const { replay } = await hand.store.beginReplay('x');
-        const step = { replay, after: 1, counts: { selected: 0, keys: 0, replayed: 0 } };
-        expect(await hand.store.resendNewest(step, [row!.row])).toBe(1);
+        const row = await sentAndToBeSentAgain();
         await find([], end);
-        expect(await find([sentAt(row!, 7)], '8')).toBe(0);
+        expect(await find([sentAt(row, 7)], '8')).toBe(0);
         expect(await hand.store.behindSince()).toBeNull();
         expect(await hand.publish('1', 'a')).toMatchObject({ outcome: 'unchanged' });
       },
@@ -233,12 +238,7 @@ export function storeBehindSuite(name: string, open: () => Promise<StoreUnderTes
     });
 
     test('what was sent once and is to be sent again never goes out under a number that is taken', async () => {
-      await hand.publish('1', 'a');
-      const [row] = await hand.records();
-      await hand.store.markSent([{ row: row!.row, partition: 2, offset: '7' }]);
-      const { replay } = await hand.store.beginReplay('x');
-      const step = { replay, after: 1, counts: { selected: 0, keys: 0, replayed: 0 } };
-      expect(await hand.store.resendNewest(step, [row!.row])).toBe(1);
+      await sentAndToBeSentAgain();
       expect(await find([stranger(2)])).toBe(1);
       expect(await hand.records()).toEqual([]);
     });
