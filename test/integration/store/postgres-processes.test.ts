@@ -530,11 +530,17 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'several stores on one 
       database = openDatabase({ url, connections: 2 });
     });
     afterEach(() => database.close());
-    const ask = async (ms = 0) => {
-      const statement = 'SELECT pg_backend_pid() AS of, pg_sleep($1::int / 1000.0)';
-      return Number((await database.transact((statements) => statements.get(statement, ms)))!.of);
+    /** Which two they are: each is held until both are. */
+    const askTwo = async () => {
+      const pids = new Set<number>();
+      const hold = (): Promise<void> =>
+        database.transact(async (statements) => {
+          pids.add(Number((await statements.get('SELECT pg_backend_pid() AS of'))!.of));
+          await until(() => pids.size === 2, { withinMs: 10_000 });
+        });
+      await Promise.all([hold(), hold()]);
+      return [...pids].sort();
     };
-    const askTwo = async () => (await Promise.all([ask(50), ask(50)])).sort();
 
     test('keeps what is lent out while another connection is lost', async () => {
       const [lent, lost] = await askTwo();
