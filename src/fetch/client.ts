@@ -14,7 +14,7 @@ import { isReachable } from './reachable';
 export type ReceivedHeaders = http.IncomingHttpHeaders;
 export type SentHeaders = Record<string, string>;
 
-/** An answer that was read whole, or why none was. */
+/** An answer that was read whole, or why none was, and how many bytes of its body came. */
 export type Exchange =
   | { status: number; headers: ReceivedHeaders; body: Buffer; wireBytes: number }
   | { status: null; code: string; wireBytes: number };
@@ -111,13 +111,14 @@ function exchangeOnce(
     settle(failed('request-invalid'));
     return;
   }
+  let came = () => 0;
   attempt.whenCut((cut) => {
-    settle(failed(cut));
+    settle(failed(cut, came()));
     request.destroy();
   });
   request.on('response', (response) => {
     answered = true;
-    collect(response, bounds.bodyBytesMax, settle);
+    came = collect(response, bounds.bodyBytesMax, settle);
   });
   request.on('error', (error) => {
     const code = failureCode(error);
@@ -138,15 +139,22 @@ function writeHeaders(method: Method, url: URL, headers: SentHeaders, body: Buff
   return pairs;
 }
 
-/** Reads the body to its end. A length that promises more than the cap is not read at all. */
+/**
+ * Reads the body to its end, and says at any time how many bytes of it came. A length that promises more than the cap is not
+ * read at all.
+ */
 function collect(response: http.IncomingMessage, bodyBytesMax: number, settle: (exchange: Exchange) => void) {
   const chunks: Buffer[] = [];
   let wireBytes = 0;
+  const came = () => wireBytes;
   const refuse = (code: string) => {
     settle(failed(code, wireBytes));
     response.destroy();
   };
-  if (Number(response.headers['content-length']) > bodyBytesMax) return refuse('body-too-large');
+  if (Number(response.headers['content-length']) > bodyBytesMax) {
+    refuse('body-too-large');
+    return came;
+  }
   response.on('data', (chunk: Buffer) => {
     wireBytes += chunk.length;
     if (wireBytes > bodyBytesMax) return refuse('body-too-large');
@@ -168,6 +176,7 @@ function collect(response: http.IncomingMessage, bodyBytesMax: number, settle: (
     if (decoded instanceof Promise) void decoded.then(finish);
     else finish(decoded);
   });
+  return came;
 }
 
 function failed(code: string, wireBytes = 0): Exchange {

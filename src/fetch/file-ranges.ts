@@ -1,5 +1,6 @@
 /**
- * The bytes of a file, range by range, so that no file is ever in memory whole and a cut costs one range. Each range must
+ * The bytes of a file, range by range, so that no file is ever in memory whole and a cut costs one range; over a slow line
+ * they are small enough to come in time. Each range must
  * be of the same version as the one before, and exactly what was asked for, wherever the file stands by then. Where no answer proves that, the file's
  * record is read again before the last bytes are given: what may be a mix is never given whole.
  */
@@ -24,19 +25,15 @@ export interface RangeParts {
   callers: Callers;
   organizations: Organizations;
   timeoutMs: number;
-  /** Of one range. */
+  /** Of one range at most. */
   rangeBytes: number;
   find(id: string): Promise<RawRead<Found>>;
 }
 
-/**
- * Never rejects; `chunks` throws `provider.unavailable`, `provider.refused` or `provider.malformed` where it is cut. Of a
- * status 100 characters are told.
- */
-export function makeFileContent(parts: RangeParts) {
+function makeRanges(parts: RangeParts) {
   const { line, callers, timeoutMs } = parts;
 
-  async function range(found: Found, from: number, before: Before): Promise<RawRead<Range>> {
+  async function range(found: Found, from: number, before: Before, bytes: number): Promise<Asked> {
     const { item, reach } = found;
     const url = new URL(item.address);
     const question = { url, operation: 'file', connection: reach.connection } as const;
@@ -44,7 +41,7 @@ export function makeFileContent(parts: RangeParts) {
       Accept: 'application/octet-stream',
       // The bytes of a range are those of the file, not of a packed form of it.
       'Accept-Encoding': 'identity',
-      Range: `bytes=${from}-${from + parts.rangeBytes - 1}`,
+      Range: `bytes=${from}-${from + bytes - 1}`,
     };
     const attempt = new Attempt(timeoutMs);
     try {
@@ -57,7 +54,12 @@ export function makeFileContent(parts: RangeParts) {
         const verdict = line.verdictOf(exchange, question);
         const caller = callers.within(attempt);
         const answer = await answerOf(verdict as never, reach, parts.organizations, caller);
-        return { fault: faultOf(answer, item.address, null) };
+        const fault = faultOf(answer, item.address, null);
+        if (exchange.status !== null || exchange.wireBytes === 0 || !isUnfinished(answer)) return { fault };
+        const came = exchange.wireBytes;
+        const left = (bytesOf(item.body) ?? Number.POSITIVE_INFINITY) - from;
+        const detail = unfinished(answer.code, came, Math.min(bytes, left), timeoutMs);
+        return { fault: { ...fault, detail }, came };
       }
       if ('fault' in read) return wrong(item.address, read.fault);
       return isOther(read, before) ? wrong(item.address, hasChanged) : { value: read };
@@ -66,10 +68,40 @@ export function makeFileContent(parts: RangeParts) {
     }
   }
 
+  /**
+   * Of one download. Where one did not come to its end, it is asked for once more, smaller, and so are those that follow
+   * until they come quickly: a line has a speed, and a call for each few bytes would use up what a sandbox may ask.
+   */
+  function makeNextRange() {
+    let bytes = parts.rangeBytes;
+    return async (found: Found, from: number, before: Before): Promise<RawRead<Range>> => {
+      const startedAt = performance.now();
+      const read = await range(found, from, before, bytes);
+      if ('came' in read && bytes > rangeBytesMin) {
+        bytes = Math.max(rangeBytesMin, Math.floor(Math.min(read.came, bytes) / 2));
+        return range(found, from, before, bytes);
+      }
+      const isQuick = performance.now() - startedAt < timeoutMs / 4;
+      if (isQuick) bytes = Math.min(parts.rangeBytes, bytes * 2);
+      return read;
+    };
+  }
+
+  return makeNextRange;
+}
+
+/**
+ * Never rejects; `chunks` throws `provider.unavailable`, `provider.refused` or `provider.malformed` where it is cut. Of a
+ * status 100 characters are told.
+ */
+export function makeFileContent(parts: RangeParts) {
+  const nextRangeOf = makeRanges(parts);
+
   async function content(id: string, from: number, version: string | null): Promise<RawRead<FileContent>> {
     const found = await parts.find(id);
     if ('fault' in found) return found;
-    const first = await range(found.value, from, { version });
+    const nextRange = nextRangeOf();
+    const first = await nextRange(found.value, from, { version });
     if ('fault' in first) return { fault: withStatus(first.fault, found.value) };
     const { bytesTotal, version: read, sha256 } = first.value;
     const { item } = found.value;
@@ -82,14 +114,14 @@ export function makeFileContent(parts: RangeParts) {
     const address = shownAddress(item.address) ?? '';
     let current = found.value;
     const next = async (at: number) => {
-      let more = await range(current, at, first.value);
+      let more = await nextRange(current, at, first.value);
       if ('fault' in more && more.fault.answer?.kind === 'gone') {
         // Addresses may have moved since the last range: it is found again by its id, once.
         const today = await parts.find(id);
         if ('fault' in today) throw cut(today.fault, address);
         const moved = today.value.item.address !== current.item.address;
         current = today.value;
-        if (moved) more = await range(current, at, first.value);
+        if (moved) more = await nextRange(current, at, first.value);
       }
       if ('fault' in more) throw cut(more.fault, address);
       return more.value;
@@ -110,6 +142,14 @@ export function makeFileContent(parts: RangeParts) {
 }
 
 const statusCharsMax = 100;
+/** Who gets less than this before the deadline waits in vain. */
+const rangeBytesMin = 64 * 1024;
+
+function unfinished(code: string, came: number, asked: number, timeoutMs: number): string {
+  const words = `${came} of ${Math.max(came, asked)} bytes came`;
+  if (code !== 'deadline') return `the answer was cut: ${words}`;
+  return `only ${words} within PROVIDER_TIMEOUT_MS (${timeoutMs}): over a line that slow, raise it`;
+}
 
 /** A file that is listed before its bytes came is no absent one: its record says how far it is. */
 function withStatus(fault: RawFault, { item, reach }: Found): RawFault {
@@ -127,6 +167,9 @@ interface Range {
   version: string | null;
   sha256: string | null;
 }
+
+/** `came`: so many bytes of it, before it was cut or its time was over. */
+type Asked = RawRead<Range> | { fault: RawFault; came: number };
 
 /** What was read before of the file; what is left out is not known. */
 type Before = Pick<Range, 'version'> & Partial<Range>;
@@ -243,10 +286,16 @@ function sha256Of(headers: ReceivedHeaders): string | null {
 /** Without the provider's words: they are for faults, whose words are looked through. Until when it wants a pause are ours. */
 function cut({ answer, detail }: RawFault, address: string): Problem {
   if (answer === null) return new Problem('provider.malformed', `${detail} (${address})`);
-  const code = passes(answer) ? 'provider.unavailable' : 'provider.refused';
   const until = answer.kind === 'rate-limited' ? `: ${wordsIn(answer)}` : '';
-  const said = 'code' in answer ? answer.code : answer.kind;
-  return new Problem(code, `the file was cut: ${said}${until} (${address})`);
+  const code = 'code' in answer ? answer.code : answer.kind;
+  const said = isUnfinished(answer) ? detail : code;
+  const problem = passes(answer) ? 'provider.unavailable' : 'provider.refused';
+  return new Problem(problem, `the file was cut: ${said}${until} (${address})`);
+}
+
+/** What says so is ours. */
+function isUnfinished(answer: Answer): answer is Extract<Answer, { kind: 'transient' }> {
+  return answer.kind === 'transient' && (answer.code === 'deadline' || answer.code === 'body-cut');
 }
 
 function passes({ kind }: Answer): boolean {

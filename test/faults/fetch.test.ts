@@ -2,6 +2,7 @@
 // an answer looks like, it is told for what it is and nothing half-read is taken for a document.
 // Method: a provider on a loopback literal that the test scripts, canaries on every other place that could be reached,
 // real sockets throughout. Rows are named after their ids: S1–S4, S6–S9, F-1–F-7, F-12, F-13, F-20.
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import {
   createServer,
@@ -69,7 +70,7 @@ beforeEach(async () => {
   const provider = createServer((request: IncomingMessage, response: ServerResponse) => {
     asked.push({ path: request.url ?? '', authorization: request.headers.authorization });
     if (request.url !== '/platform/') return script(request, response);
-    const links = [{ rel: 'organizations', uri: `${base}/platform/organizations` }];
+    const links = ['organizations', 'files'].map((rel) => ({ rel, uri: `${base}/platform/${rel}` }));
     response.writeHead(200, json).end(JSON.stringify({ links }));
   });
   base = `http://127.0.0.1:${await listen(provider, '127.0.0.1')}`;
@@ -551,4 +552,80 @@ test('F-20: a kept connection that the provider closed costs one repetition, sig
   expect(cost.calls).toBe(1);
   const nonces = asked.map(({ authorization }) => /oauth_nonce="([^"]+)"/.exec(authorization ?? '')?.[1]);
   expect(new Set(nonces).size).toBe(2);
+});
+
+describe('the bytes of a file over a slow line', () => {
+  const file = randomBytes(1_200_000);
+  let ranges: string[];
+
+  /** So many bytes of an answer come before the deadline, by where they begin. */
+  function lineOf(
+    bytesOf: (from: number) => number,
+    cut: 'stalls' | 'ends' = 'stalls',
+    timeoutMs = 1000,
+  ): void {
+    staged.client.close();
+    staged = stage({ timeoutMs, bodyBytesMax: 1_000_000 });
+    ranges = [];
+    const links = [{ rel: 'self', uri: `${base}/platform/files/f1` }];
+    script = ({ url, headers }, response) => {
+      const record = { id: 'f1', nativeSize: String(file.length), links };
+      const values = url?.startsWith('/platform/files?') ? [record] : [];
+      if (!url?.startsWith('/platform/files/'))
+        return response.writeHead(200, json).end(JSON.stringify({ values }));
+      if (headers.range === undefined) return response.writeHead(200, json).end(JSON.stringify(record));
+      ranges.push(headers.range);
+      const [from, to] = (/(\d+)-(\d+)/.exec(headers.range) ?? []).slice(1).map(Number) as [number, number];
+      const part = file.subarray(from, to + 1);
+      response.writeHead(206, {
+        'content-type': 'application/octet-stream',
+        'content-length': part.length,
+        'content-range': `bytes ${from}-${from + part.length - 1}/${file.length}`,
+        etag: '"v1"',
+      });
+      const bytes = bytesOf(from);
+      if (part.length <= bytes) response.end(part);
+      else response.write(part.subarray(0, bytes), () => cut === 'ends' && response.destroy());
+    };
+  }
+  const download = async () => {
+    const read = await staged.client.data.fileContent('f1', 0, null);
+    if ('fault' in read) throw new Error(read.fault.detail);
+    const chunks: Uint8Array[] = [];
+    for await (const chunk of read.value.chunks) chunks.push(chunk);
+    return Buffer.concat(chunks);
+  };
+
+  test.each(['stalls', 'ends'] as const)('that %s within a range come in smaller ones', async (cut) => {
+    lineOf(() => 300_000, cut);
+    expect((await download()).equals(file)).toBe(true);
+    expect(ranges.slice(0, 3)).toEqual(['bytes=0-999999', 'bytes=0-149999', 'bytes=150000-299999']);
+  });
+
+  test('that failed once come in larger ranges again, where those come quickly', async () => {
+    lineOf(() => (ranges.length === 1 ? 300_000 : 1_000_000), 'ends', 20_000);
+    expect((await download()).equals(file)).toBe(true);
+    const later = ['bytes=150000-299999', 'bytes=300000-599999', 'bytes=600000-1199999'];
+    expect(ranges.slice(2)).toEqual(later);
+  });
+
+  test('that gives less than the smallest range are told as what came, and what bounds it', async () => {
+    lineOf(() => 20_000);
+    const within = 'came within PROVIDER_TIMEOUT_MS (1000): over a line that slow, raise it';
+    await expect(download()).rejects.toThrow(`only 20000 of 65536 bytes ${within}`);
+    expect(ranges).toEqual(['bytes=0-999999', 'bytes=0-65535']);
+    lineOf((from) => (from === 0 ? 1_000_000 : 20_000));
+    await expect(download()).rejects.toMatchObject({
+      code: 'provider.unavailable',
+      message: `the file was cut: only 20000 of 65536 bytes ${within} (${base}/platform/files/f1)`,
+    });
+    lineOf(() => 20_000, 'ends');
+    await expect(download()).rejects.toThrow('the answer was cut: 20000 of 65536 bytes came');
+  });
+
+  test('that gives nothing are asked for once, and told as no answer', async () => {
+    lineOf(() => 0);
+    await expect(download()).rejects.toThrow('no answer: deadline');
+    expect(ranges).toHaveLength(1);
+  });
 });
