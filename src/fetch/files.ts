@@ -74,7 +74,7 @@ export function makeFiles(parts: FileParts) {
     for await (const listed of through(reach, caller)) {
       if ('fault' in listed) return listed;
       const place = placeOf(gate, id, listed.item);
-      if (place !== null && 'address' in place) return readAt(place.address, reach, caller);
+      if (place !== null && 'address' in place) return readAt(id, place.address, reach, caller);
       if (place?.sought === true) return place;
       if (place !== null) unread ??= place.fault;
     }
@@ -84,12 +84,17 @@ export function makeFiles(parts: FileParts) {
     return { fault: { answer: gone, detail, address: null, organizationId: null } };
   }
 
-  async function readAt(address: string, reach: Reach, caller: Caller): Promise<RawRead<Found>> {
+  async function readAt(id: string, address: string, reach: Reach, caller: Caller): Promise<RawRead<Found>> {
     const admission = gate.admit(address);
     if (!admission.admitted) return { fault: faultOf(refusalOf(admission)!, address, null) };
     const { connection } = reach;
     const verdict = await caller.call({ url: admission.url, operation: 'file', connection });
-    if (verdict.kind === 'ok') return { value: { item: verdict.document, reach } };
+    if (verdict.kind === 'ok') {
+      const shownId = idOf(verdict.document.body);
+      if (shownId === null || shownId === id) return { value: { item: verdict.document, reach } };
+      const detail = `expected the record of file ${id}, got that of ${shownId}`;
+      return { fault: { answer: null, detail, address, organizationId: null } };
+    }
     return { fault: faultOf(await answerOf(verdict, reach, parts.organizations, caller), address, null) };
   }
 

@@ -182,6 +182,19 @@ test('a file is found through the form of the listing’s addresses', async () =
   });
 });
 
+test('the record of another file is not taken for the one that is asked for', async () => {
+  listed({ id: 'f0', links: [fileLink('f0')] });
+  api().get('/platform/files/f1').reply(200, { id: 'f2', status: 'READY' }, axiom);
+  expect(await staged.client.data.file('f1')).toEqual({
+    fault: {
+      answer: null,
+      detail: 'expected the record of file f1, got that of f2',
+      address: `${files}/f1`,
+      organizationId: null,
+    },
+  });
+});
+
 test('a file whose listing shows no form is found in the list, or not at all', async () => {
   const odd = (id: string) => ({ rel: 'self', uri: `${files}?is=${id}` });
   listed({ id: 'f0', links: [odd('f0')] }, { links: [] }, { id: 'f1', links: [odd('f1')] });
