@@ -6,6 +6,7 @@ import type { Connection } from '../model/connection';
 import type { Attempt } from './attempt';
 import { classify, type Verdict } from './classify';
 import type { Exchange, HttpClient, Method, ReceivedHeaders, SentHeaders } from './client';
+import { httpDateMs } from './http-date';
 import type { Operation, ProviderDoors, ProviderOptions } from './options';
 import type { Signer } from './sign';
 
@@ -103,7 +104,7 @@ export function makeLine({ options, doors, client, signer, isEquipment }: AskPar
       tookMs: performance.now() - startedAt,
       bytes,
       elapsedMs: durationOrNull(headers[elapsedHeader]),
-      serverDateMs: headers.date === undefined ? null : numberOrNull(Date.parse(headers.date)),
+      serverDateMs: httpDateMs(headers.date),
     });
     // Catalog reads stand outside what a read costs.
     if (operation !== 'catalog') {

@@ -9,6 +9,7 @@ import { pageAddress } from '../model/page-address';
 import { shownAddress } from '../model/shown-address';
 import type { Exchange, ReceivedHeaders } from './client';
 import { errorMessageOf, isForeign, isPage, shown } from './error-message';
+import { httpDateMs } from './http-date';
 import { mediaTypeOf, parseDocument } from './parse-document';
 
 /** Refused for a reason that only the organization can tell; `client` when the words name a scope or licence. */
@@ -192,8 +193,7 @@ export function retryAfterOf(headers: ReceivedHeaders, nowMs: number): number | 
 
 /** A date of the provider is measured on the provider's clock where it shows it. */
 function serverNow(headers: ReceivedHeaders, nowMs: number): number {
-  const shownMs = Date.parse(headers.date ?? '');
-  return Number.isNaN(shownMs) ? nowMs : shownMs;
+  return httpDateMs(headers.date) ?? nowMs;
 }
 
 function describe(status: number, headers: ReceivedHeaders, body: Buffer): string {

@@ -1,0 +1,23 @@
+// The provider's clock is read from a date of HTTP alone: what is read otherwise pages at night.
+import { httpDateMs } from '../../../src/fetch/http-date';
+
+test.each(['Sun, 06 Nov 1994 08:49:37 GMT', 'Sunday, 06-Nov-94 08:49:37 GMT', 'Sun Nov  6 08:49:37 1994'])(
+  '%s is a time',
+  (said) => {
+    expect(httpDateMs(said)).toBe(Date.UTC(1994, 10, 6, 8, 49, 37));
+  },
+);
+
+test.each([
+  undefined,
+  '',
+  '0',
+  'yesterday',
+  'Mon, 23 Nov 2026',
+  '2026-11-23T00:00:00Z',
+  'Sun, 06 Nov 1994 08:49:37',
+  'Sun, 06 Nov 1994 08:49:37 +0100',
+  'Sun, 06 Nov 1994 25:49:37 GMT',
+])('%j is none', (said) => {
+  expect(httpDateMs(said)).toBeNull();
+});
