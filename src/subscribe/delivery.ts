@@ -120,7 +120,10 @@ async function withdrawWhereLater(book: SubscribeDoors['book'], id: string): Pro
   await book.refresh();
   if (book.held('authorization').at(-1)?.id === id) return;
   await book.drop(id);
-  throw new Problem('command.refused', 'another Authorization value was made meanwhile: that one is set');
+  // Whether the provider took that one only its own command learns.
+  const todo = 'where the command of that one failed, nothing is changed: repeat this one';
+  const detail = `another Authorization value was made meanwhile, so this one is not set; ${todo}`;
+  throw new Problem('command.refused', detail);
 }
 
 /** What another user's connection need not meet. */

@@ -311,6 +311,7 @@ describe('delivery', () => {
     });
     await expect(api.setDelivery({ authorization: { value: 'Bearer earlier' } })).rejects.toMatchObject({
       code: 'command.refused',
+      message: expect.stringContaining('this one is not set; where the command of that one failed'),
     });
     expect(accepted()).toEqual(['Bearer set', 'Bearer later']);
     expect(stage.calls.settings.authorizationHeaderValue).toBe('Bearer later');
