@@ -310,7 +310,6 @@ export const shapes = {
   consent,
   revoked,
   subscription,
-  subscriptionOrNull: subscription.nullable(),
   delivery,
   document,
   written: z.union([document, accepted]),

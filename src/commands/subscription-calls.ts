@@ -20,7 +20,7 @@ export function makeSubscriptionApiCalls(ask: Ask, list: List): SubscriptionsApi
   const at = (id: string) => `/api/subscriptions/${encodeURIComponent(id)}`;
   return {
     list: () => list(shapes.subscription, '/api/subscriptions'),
-    create: (wanted) => ask(shapes.subscriptionOrNull, 'POST', '/api/subscriptions', wanted),
+    create: (wanted) => ask(shapes.subscription, 'POST', '/api/subscriptions', wanted),
     renew: (id) => ask(shapes.subscription, 'POST', `${at(id)}/renew`),
     end: (id) => ask(shapes.subscription, 'POST', `${at(id)}/end`),
     delivery: () => ask(shapes.delivery, 'GET', '/api/delivery'),

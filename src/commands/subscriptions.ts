@@ -125,16 +125,13 @@ function create(context: CommandContext, options: Wishes): Promise<number> {
     filters.set(key, [...(filters.get(key) ?? []), value]);
   }
   return withApiOrNewStore(context, async ({ subscriptions }) => {
-    const created = await subscriptions.create({
+    const wanted = {
       eventTypeId: options.eventType ?? '',
       filters: [...filters].map(([key, values]) => ({ key, values })),
       displayName: options.name ?? null,
       user: options.user ?? null,
-    });
-    if (created !== null) return show(context, created);
-    if (context.output.json) context.output.value(null);
-    else context.output.line('The provider has accepted it, and does not show it yet.');
-    return exitCodes.done;
+    };
+    return show(context, await subscriptions.create(wanted));
   });
 }
 

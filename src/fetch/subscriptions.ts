@@ -94,12 +94,11 @@ export function makeSubscriptionCalls(parts: SubscriptionParts): SubscriptionCal
   const operation = 'subscription-write';
   return {
     list,
-    create: async (connectionId, body) => {
-      const created = await at('eventSubscriptions', connectionId, (address, reach) =>
-        write({ method: 'POST', address, operation, body }, reach),
-      );
-      return 'fault' in created ? created : { value: created.value.body };
-    },
+    create: (connectionId, body) =>
+      at('eventSubscriptions', connectionId, async (address, reach) => {
+        const created = await write({ method: 'POST', address, operation, body }, reach);
+        return 'fault' in created ? created : { value: { body: created.value.body, address } };
+      }),
     async change(connectionId, address, body) {
       const reached = reachOf(connectionId);
       if ('fault' in reached) return reached;

@@ -37,8 +37,8 @@ export type ListedSubscription = { item: RawItem & { self: string | null } } | {
 /** The provider's side, through one connection. Nothing here throws; each write is sent once. */
 export interface SubscriptionCalls {
   list(connectionId: string): AsyncIterable<ListedSubscription>;
-  /** null: the provider says only that it has accepted it. */
-  create(connectionId: string, body: unknown): Promise<RawRead<unknown>>;
+  /** What it says, and where it was asked; a body of null says nothing. */
+  create(connectionId: string, body: unknown): Promise<RawRead<{ body: unknown; address: string }>>;
   /** `address`: of the subscription, as its own link says. */
   change(connectionId: string, address: string, body: unknown): Promise<RawRead<null>>;
   delivery(connectionId: string): Promise<RawRead<RawItem>>;
@@ -71,7 +71,7 @@ export interface SubscriptionsApi {
   /** What one user's refusal hides is a fault; those of the others are listed. */
   list(): AsyncIterable<Listed<SubscriptionView>>;
   /** null: accepted, and not to be seen yet. */
-  create(wanted: SubscriptionWanted): Promise<SubscriptionView | null>;
+  create(wanted: SubscriptionWanted): Promise<SubscriptionView>;
   /** Ends nothing that is lost: an `Expired` one is `Active` again. */
   renew(id: string): Promise<SubscriptionView>;
   end(id: string): Promise<SubscriptionView>;

@@ -34,8 +34,7 @@ export function makeSubscriptionsApi(doors: SubscribeDoors): SubscriptionsApi {
       await doors.ready();
       const connection = connectionFor(doors, wanted);
       await refuseUnheard(doors, () => delivery.authorization());
-      const created = await create(doors, wanted, connection);
-      return created === null ? null : viewOf(created);
+      return viewOf(await create(doors, wanted, connection));
     },
     async renew(id) {
       const found = await find(doors, id);
@@ -225,7 +224,7 @@ async function create(
   doors: SubscribeDoors,
   { eventTypeId, filters, displayName }: SubscriptionWanted,
   { connectionId, user }: Connection,
-): Promise<SeenSubscription | null> {
+): Promise<SeenSubscription> {
   const { book, target } = doors;
   if (target === null) throw new Problem('settings.invalid', 'PUBLIC_URL is needed: deliveries go there');
   const token = randomBytes(32).toString('base64');
@@ -244,13 +243,23 @@ async function create(
     if (isRefusal(created.fault)) await book.drop(offered.id);
     throw doors.problemOf(withoutSecret(created.fault, offered));
   }
-  const body = objectOf(created.value);
-  const seen =
-    subscriptionOf({ body, self: null, connectionId }) ??
-    (await listOne(doors, connectionId)).seen.find((one) => one.token === token) ??
-    null;
-  if (seen !== null) await book.bind(offered.id, seen.id);
+  const body = objectOf(created.value.body);
+  const said = subscriptionOf({ body, self: null, connectionId });
+  const listed = said === null ? await listOne(doors, connectionId) : null;
+  const seen = said ?? listed?.seen.find((one) => one.token === token);
+  // Its token stays accepted: where it was made, who looks at subscriptions later finds it by that.
+  if (seen === undefined) throw doors.problemOf(unsaid(created.value, listed?.fault ?? null));
+  await book.bind(offered.id, seen.id);
   return seen;
+}
+
+/** Neither what came nor the list says that there is one, nor that there is none: a list may be late, or hide tokens. */
+function unsaid({ body, address }: { body: unknown; address: string }, unread: RawFault | null): RawFault {
+  const got = body === null ? 'an empty answer' : typeNameOf(body, 'an object without it');
+  const unknown = 'whether it was made is not known: look with `tramline subscriptions list`';
+  const list = unread === null ? 'none is listed with its token' : 'the list could not be read';
+  const detail = `expected the subscription with its id, got ${got}, and ${list}; ${unknown}`;
+  return { answer: null, detail, address, organizationId: null };
 }
 
 const shownCharsMax = 60;

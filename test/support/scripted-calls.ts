@@ -50,7 +50,7 @@ export function makeScriptedCalls(): ScriptedCalls {
       if (fault === undefined || calls.taken)
         calls.listed.set(connectionId, [...listOf(connectionId), created]);
       if (fault !== undefined) return { fault };
-      return { value: calls.mute ? null : created };
+      return { value: { body: calls.mute ? null : created, address: 'https://provider.example/' } };
     },
     async change(connectionId, address, given) {
       const body = given as Record<string, unknown>;

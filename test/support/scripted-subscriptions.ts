@@ -7,9 +7,7 @@ export interface ScriptedSubscriptions {
   api: SubscriptionsApi;
   /** What was wanted, in order. */
   wanted: unknown[];
-  /** What `create` answers; null: accepted and not to be seen yet. */
   status: 'Active' | 'Expired' | 'Terminated';
-  hides: boolean;
   none: boolean;
   /** The last line of the list. */
   fault: ListingFault | null;
@@ -32,7 +30,6 @@ export function makeScriptedSubscriptions(): ScriptedSubscriptions {
   const scripted: ScriptedSubscriptions = {
     wanted: [],
     status: 'Active',
-    hides: false,
     none: false,
     fault: null,
     api: {
@@ -42,7 +39,7 @@ export function makeScriptedSubscriptions(): ScriptedSubscriptions {
       },
       async create(wanted) {
         scripted.wanted.push(wanted);
-        return scripted.hides ? null : view();
+        return view();
       },
       async renew(id) {
         known(id);

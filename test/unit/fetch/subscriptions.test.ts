@@ -130,7 +130,8 @@ describe('writing', () => {
       .matchHeader('content-type', axiom['content-type'])
       .reply(201, subscription('a'), axiom);
     const created = await staged.client.subscriptions.create('c1', { eventTypeId: 'equipment' });
-    expect(created).toMatchObject({ value: { id: 'a' } });
+    const address = `${origin}/platform/eventSubscriptions`;
+    expect(created).toMatchObject({ value: { body: { id: 'a' }, address } });
     expect(staged.calls.at(-1)).toMatchObject({
       method: 'POST',
       operation: 'subscription-write',
@@ -138,10 +139,10 @@ describe('writing', () => {
     });
   });
 
-  test('a creation that is accepted without a word is null, one that is refused is a fault', async () => {
+  test('a creation that is accepted without a word says none, one that is refused is a fault', async () => {
     catalog();
     api().post('/platform/eventSubscriptions').reply(202);
-    expect(await staged.client.subscriptions.create('c1', {})).toEqual({ value: null });
+    expect(await staged.client.subscriptions.create('c1', {})).toMatchObject({ value: { body: null } });
     api()
       .post('/platform/eventSubscriptions')
       .reply(400, [{ message: 'uri', field: 'targetEndpoint.uri' }], axiom);

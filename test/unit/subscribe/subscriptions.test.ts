@@ -84,11 +84,26 @@ describe('create', () => {
   test('an answer that does not say the subscription is looked up by its token', async () => {
     stage.calls.mute = true;
     expect(await api.create(wanted())).toMatchObject({ id: 's1' });
+    expect(tokens()).toMatchObject([{ state: 'active', subscriptionId: 's1' }]);
+  });
+
+  test('where neither the answer nor the list shows it, whether it was made is not known, and its token stays', async () => {
+    begin({ problemOf });
     stage.calls.faults.list = faultOf('transient');
-    stage.calls.listed.clear();
-    stage.calls.create = async () => ({ value: null });
-    expect(await api.create(wanted())).toBeNull();
-    expect(tokens().map(({ state }) => state)).toEqual(['active', 'offered']);
+    const address = 'https://provider.example/eventSubscriptions';
+    const unknown = 'whether it was made is not known: look with `tramline subscriptions list`';
+    const told = (came: string) => ({
+      code: 'provider.malformed',
+      message: expect.stringContaining(`expected the subscription with its id, got ${came}; ${unknown}`),
+    });
+    stage.calls.create = async () => ({ value: { body: null, address } });
+    const cut = 'an empty answer, and the list could not be read';
+    await expect(api.create(wanted())).rejects.toMatchObject(told(cut));
+    stage.calls.faults = {};
+    stage.calls.create = async () => ({ value: { body: { id: {} }, address } });
+    const none = 'an object without it, and none is listed with its token';
+    await expect(api.create(wanted())).rejects.toMatchObject(told(none));
+    expect(tokens().map(({ state }) => state)).toEqual(['offered', 'offered']);
   });
 
   test('it is refused where the verification would be, and where deliveries could not go', async () => {
