@@ -491,6 +491,50 @@ export function storeCasesSuite(name: string, open: () => Promise<StoreUnderTest
         ]);
       });
 
+      test('orders for many entries that come together end each as one alone does, and the second for one finds nothing', async () => {
+        await hand.put([bad, bad, { ...bad, reason: 'unauthenticated' }]);
+        await hand.put([hintOf('1'), hintOf('2'), hintOf('3')]);
+        for (let task = 0; task < 3; task += 1) await hand.quarantine(await hand.take());
+        const { store } = hand;
+        const listed = await store.listQuarantine({ limit: 10, after: null });
+        const of = (what: string) => listed.filter((one) => one.what === what).map(({ id }) => id);
+        const [notifications, tasks] = [of('notification'), of('task')];
+        const shown = await Promise.all(
+          [...notifications, 'q999', ...tasks].map((id) => store.showQuarantine(id)),
+        );
+        expect(shown.map((one) => one?.id)).toEqual([...notifications, undefined, ...tasks]);
+        const judged = [...notifications, notifications[0]!, 'q999'].map((id) =>
+          store.rejudge(id, hintOf('4')),
+        );
+        expect(await Promise.all(judged)).toEqual([
+          'released',
+          'released',
+          'refused',
+          'not-found',
+          'not-found',
+        ]);
+        const [first, second, third] = tasks as [string, string, string];
+        const released = [first, 'x', notifications[2]!, second, first].map((id) =>
+          store.releaseQuarantine(id),
+        );
+        expect(await Promise.all(released)).toEqual([
+          'released',
+          'not-found',
+          'refused',
+          'released',
+          'not-found',
+        ]);
+        const discarded = [third, notifications[2]!, second, third].map((id) => store.discardQuarantine(id));
+        expect(await Promise.all(discarded)).toEqual(['discarded', 'discarded', 'not-found', 'not-found']);
+        expect(await store.ledger()).toMatchObject({ accepted: 6, waiting: 4, discarded: 2, quarantined: 0 });
+        under.advance(1000);
+        const due = await store.take(10);
+        expect(due).toHaveLength(3);
+        for (const task of due) await hand.finish(task, draftOf(task.address.split('/').at(-1)!, 'a'));
+        const ledger = { accepted: 6, published: 3, merged: 1, discarded: 2, waiting: 0 };
+        expect(await hand.ledgerAtRest()).toMatchObject(ledger);
+      });
+
       test('what was set aside by a read names the delivery that had hinted at it last, and no later one', async () => {
         const shown = async (id: string) => (await hand.store.showQuarantine(id))?.deliveryId;
         await hand.put([hintOf('1')]);

@@ -22,9 +22,14 @@ export async function listQuarantine(
   return rows.map(viewOf);
 }
 
-export async function showQuarantine({ database }: Context, id: string): Promise<QuarantineView | null> {
-  const row = await database.get(`SELECT ${columns} FROM quarantine q WHERE q.id = $1`, entryIdOf(id) ?? -1);
-  return row === undefined ? null : viewOf(row);
+export async function showTogether(
+  { database }: Context,
+  calls: [string][],
+): Promise<(QuarantineView | null)[]> {
+  const ids = calls.map(([id]) => entryIdOf(id) ?? -1);
+  const rows = await database.all(`SELECT ${columns} FROM quarantine q WHERE q.id = ANY($1::bigint[])`, ids);
+  const views = new Map(rows.map((row) => [Number(row.id), viewOf(row)]));
+  return ids.map((id) => views.get(id) ?? null);
 }
 
 /** Shown as `q12`; null for anything else. */

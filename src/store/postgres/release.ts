@@ -1,15 +1,17 @@
 /**
- * What an operator orders about a quarantined thing: try it once more, or give it up, on record. Nothing leaves
- * quarantine by being forgotten, and every notification stays in exactly one line of the ledger. A task is locked before
- * its entry, as by whoever sets it aside or hints it; of two orders for one entry the second finds nothing.
+ * What an operator orders about quarantined things: try them once more, or give them up, on record. Nothing leaves
+ * quarantine by being forgotten, and every notification stays in exactly one line of the ledger. Orders that come together
+ * are carried out in sets. Tasks are locked before their entries, as by whoever sets them aside or hints them; of two orders
+ * for one entry the second finds nothing.
  */
 import type { Element } from '../../model/notification';
 import { freeAtMs } from '../free-at';
 import { unpublishedOf } from '../store-rules';
 import { hintProbes } from './ask-probes';
 import type { Context } from './context';
+import type { Row } from './database';
 import { listWhole } from './list-whole';
-import { markHints } from './mark-hints';
+import { type Hint, markHints } from './mark-hints';
 import { insertReads } from './note-read';
 import { ensureOrganizations } from './organization-rows';
 import { entryIdOf } from './quarantine';
@@ -17,164 +19,268 @@ import { entryIdOf } from './quarantine';
 type Released = 'released' | 'not-found' | 'refused';
 
 /**
- * A released task is read afresh, and so is the resource of a released record, which itself is sent only while it is the
- * newest of its key. Notifications are judged again elsewhere.
+ * Released tasks are read afresh, and so are the resources of released records, which themselves are sent only while they
+ * are the newest of their keys. Notifications are judged again elsewhere.
  */
-export async function releaseQuarantine(context: Context, id: string): Promise<Released> {
-  const entryId = entryIdOf(id) ?? -1;
-  const entry = await context.database.get(
-    `SELECT reason, task_id, outbox_id FROM quarantine WHERE id = $1 AND state = 'waiting'`,
-    entryId,
+export async function releaseTogether(context: Context, calls: [string][]): Promise<Released[]> {
+  const { database } = context;
+  const ids = calls.map(([id]) => entryIdOf(id) ?? -1);
+  const entries = await database.all(
+    `SELECT q.id, q.reason, q.task_id, o.id AS outbox_id, o.key, coalesce(q.task_id, p.joined_to, p.id) AS read_id
+     FROM quarantine q LEFT JOIN outbox o ON o.id = q.outbox_id LEFT JOIN tasks p ON p.id = o.task_id
+     WHERE q.id = ANY($1::bigint[]) AND q.state = 'waiting'`,
+    ids,
   );
-  if (entry === undefined) return 'not-found';
-  if (entry.task_id !== null) return releaseTask(context, entryId, entry.task_id, entry.reason);
-  if (entry.outbox_id !== null) return releaseRecord(context, entryId, entry.outbox_id);
-  return 'refused';
+  const released = entries.filter(({ task_id, outbox_id }) => task_id !== null || outbox_id !== null);
+  const tasks = await lockTasks(
+    context,
+    released.map(({ read_id }) => read_id),
+  );
+  await lockKeys(
+    context,
+    released.flatMap(({ key }) => key ?? []),
+  );
+  const closed = await close(
+    context,
+    released.map(({ id }) => id),
+    'released',
+  );
+  const mine = released.filter(({ id }) => closed.has(id));
+  await retryTasks(
+    context,
+    mine.filter(({ task_id }) => task_id !== null),
+  );
+  await retryRecords(
+    context,
+    mine.filter(({ task_id }) => task_id === null),
+    tasks,
+  );
+  const refused = new Set(entries.filter((entry) => !released.includes(entry)).map(({ id }) => id));
+  return ids.map((id) => (refused.has(id) ? 'refused' : closed.delete(id) ? 'released' : 'not-found'));
 }
 
-/** False when somebody else closed it meanwhile. */
-async function close(context: Context, entryId: number, state: 'released' | 'discarded'): Promise<boolean> {
-  const closed = await context.database.run(
-    `UPDATE quarantine SET state = $2 WHERE id = $1 AND state = 'waiting'`,
-    entryId,
+/** Those that nobody else closed meanwhile. */
+async function close(
+  { database }: Context,
+  entryIds: number[],
+  state: 'released' | 'discarded',
+): Promise<Set<number>> {
+  if (entryIds.length === 0) return new Set();
+  const closed = await database.all(
+    `UPDATE quarantine q SET state = $2
+     FROM (SELECT id FROM quarantine WHERE id = ANY($1::bigint[]) AND state = 'waiting' ORDER BY id FOR NO KEY UPDATE) w
+     WHERE q.id = w.id RETURNING q.id`,
+    entryIds,
     state,
   );
-  return closed === 1;
+  return new Set(closed.map(({ id }) => id));
 }
 
-async function lockTask(context: Context, taskId: number): Promise<void> {
-  await context.database.get('SELECT id FROM tasks WHERE id = $1 FOR NO KEY UPDATE', taskId);
+async function lockTasks({ database }: Context, taskIds: number[]): Promise<Row[]> {
+  if (taskIds.length === 0) return [];
+  return database.all(
+    'SELECT id, state, lane, read_at FROM tasks WHERE id = ANY($1::bigint[]) ORDER BY id FOR NO KEY UPDATE',
+    taskIds,
+  );
+}
+
+/** Before a record is compared with the newest of its key: nobody decides a newer one meanwhile. */
+async function lockKeys({ database }: Context, keys: string[]): Promise<void> {
+  if (keys.length === 0) return;
+  await database.all(
+    'SELECT key FROM sequences WHERE key = ANY($1::text[]) ORDER BY key FOR NO KEY UPDATE',
+    keys,
+  );
 }
 
 /** Of many that went at once, those released may go: the operator has said so. */
-async function releaseTask(
-  context: Context,
-  entryId: number,
-  taskId: number,
-  reason: string,
-): Promise<Released> {
-  await lockTask(context, taskId);
-  if (!(await close(context, entryId, 'released'))) return 'not-found';
-  const nowMs = context.nowMs();
-  const task = await context.database.get(
-    `UPDATE tasks SET state = 'due', due_at = $2, attempts = 0, aged_ms = 0, failed_at = NULL, gone_allowed = $3
-     WHERE id = $1 AND state = 'quarantined' RETURNING lane`,
-    taskId,
-    nowMs,
-    reason === 'mass-disappearance',
+async function retryTasks({ database, lanes, nowMs }: Context, entries: Row[]): Promise<void> {
+  if (entries.length === 0) return;
+  const gone = entries.filter(({ reason }) => reason === 'mass-disappearance');
+  const due = await database.all(
+    `UPDATE tasks SET state = 'due', due_at = $2, attempts = 0, aged_ms = 0, failed_at = NULL,
+       gone_allowed = id = ANY($3::bigint[])
+     WHERE id = ANY($1::bigint[]) AND state = 'quarantined' RETURNING lane`,
+    entries.map(({ task_id }) => task_id),
+    nowMs(),
+    gone.map(({ task_id }) => task_id),
   );
-  if (task !== undefined) context.lanes.expect(task.lane, nowMs);
-  return 'released';
+  for (const { lane } of due) lanes.expect(lane, nowMs());
 }
 
-/** Its key is locked before it is compared: nobody decides a newer one meanwhile. */
-async function releaseRecord(context: Context, entryId: number, outboxId: number): Promise<Released> {
+async function retryRecords(context: Context, entries: Row[], tasks: Row[]): Promise<void> {
+  if (entries.length === 0) return;
   const { database } = context;
-  const record = (await database.get('SELECT key, task_id FROM outbox WHERE id = $1', outboxId))!;
-  const task = await database.get(
-    `SELECT t.id, t.state, t.lane, t.read_at FROM tasks p JOIN tasks t ON t.id = coalesce(p.joined_to, p.id)
-     WHERE p.id = $1 FOR NO KEY UPDATE OF t`,
-    record.task_id ?? -1,
+  const unsent = await database.all(
+    `UPDATE outbox o SET state = 0 FROM sequences s
+     WHERE s.key = o.key AND o.id = ANY($1::bigint[]) AND o.state = 3 AND o.sequence = s.sequence RETURNING o.key`,
+    entries.map(({ outbox_id }) => outbox_id),
   );
-  const newest = await database.get(
-    'SELECT sequence FROM sequences WHERE key = $1 FOR NO KEY UPDATE',
-    record.key,
+  // They are the newest of their keys once more.
+  await database.run(
+    'UPDATE sequences SET refused = sequence - 1 WHERE key = ANY($1::text[]) AND refused = sequence',
+    unsent.map(({ key }) => key),
   );
-  if (!(await close(context, entryId, 'released'))) return 'not-found';
-  const unsent = await database.run(
-    'UPDATE outbox SET state = 0 WHERE id = $1 AND state = 3 AND sequence = $2',
-    outboxId,
-    newest!.sequence,
-  );
-  // It is the newest of its key once more.
-  if (unsent > 0)
-    await database.run(
-      'UPDATE sequences SET refused = sequence - 1 WHERE key = $1 AND refused = sequence',
-      record.key,
-    );
-  if (task === undefined || (task.state !== 'done' && task.state !== 'settling')) return 'released';
   const nowMs = context.nowMs();
-  const dueAt = Math.max(nowMs, freeAtMs(task.read_at, nowMs, context.settings.readGapMs));
-  await database.run(`UPDATE tasks SET state = 'due', due_at = $2 WHERE id = $1`, task.id, dueAt);
-  context.lanes.expect(task.lane, dueAt);
-  return 'released';
+  const read = new Set(entries.map(({ read_id }) => read_id));
+  const due = tasks
+    .filter(({ id, state }) => read.has(id) && (state === 'done' || state === 'settling'))
+    .map((task) => ({
+      ...task,
+      dueAt: Math.max(nowMs, freeAtMs(task.read_at, nowMs, context.settings.readGapMs)),
+    })) as (Row & { dueAt: number })[];
+  await database.run(
+    `UPDATE tasks t SET state = 'due', due_at = n.due_at
+     FROM unnest($1::bigint[], $2::bigint[]) AS n (id, due_at) WHERE t.id = n.id`,
+    due.map(({ id }) => id),
+    due.map(({ dueAt }) => dueAt),
+  );
+  for (const { lane, dueAt } of due) context.lanes.expect(lane, dueAt);
 }
 
 /**
- * A quarantined notification whose kept bytes were judged again: it counts as what it is now. What is still bad stays,
+ * Quarantined notifications whose kept bytes were judged again: each counts as what it is now. What is still bad stays,
  * and what was not authenticated is never released.
  */
-export async function rejudge(context: Context, id: string, element: Element): Promise<Released> {
+export async function rejudgeTogether(context: Context, calls: [string, Element][]): Promise<Released[]> {
   const { database } = context;
-  const entryId = entryIdOf(id) ?? -1;
-  const entry = await database.get(
-    `SELECT reason, element, delivery_id FROM quarantine
-     WHERE id = $1 AND state = 'waiting' AND what = 'notification'`,
-    entryId,
+  const judged = calls.map(([id, element]) => ({ id: entryIdOf(id) ?? -1, element }));
+  const rows = await database.all(
+    `SELECT id, reason, element, delivery_id FROM quarantine
+     WHERE id = ANY($1::bigint[]) AND state = 'waiting' AND what = 'notification'`,
+    judged.map(({ id }) => id),
   );
-  if (entry === undefined) return 'not-found';
-  if (entry.reason === 'unauthenticated' || element.line === 'quarantined') return 'refused';
-  const delivery = await database.get(
-    'SELECT id, received_at, traceparent, elements FROM deliveries WHERE id = $1 FOR NO KEY UPDATE',
-    entry.delivery_id,
+  const entries = new Map(rows.map((row) => [Number(row.id), row]));
+  const isBad = ({ id, element }: (typeof judged)[number]) =>
+    element.line === 'quarantined' || entries.get(id)?.reason === 'unauthenticated';
+  const good = judged.flatMap((one) => (isBad(one) ? [] : (entries.get(one.id) ?? [])));
+  const locked = await database.all(
+    `SELECT id, received_at, traceparent, elements FROM deliveries WHERE id = ANY($1::bigint[])
+     ORDER BY id FOR NO KEY UPDATE`,
+    good.map(({ delivery_id }) => delivery_id),
   );
-  if (delivery === undefined || !(await close(context, entryId, 'released'))) return 'not-found';
-  const elements = JSON.parse(delivery.elements) as unknown[];
-  elements[entry.element] = element;
-  await database.run(
-    `UPDATE deliveries SET quarantined = quarantined - 1, acted = acted + $2, ignored = ignored + $3, elements = $4
-     WHERE id = $1`,
-    delivery.id,
-    element.line === 'acted' ? 1 : 0,
-    element.line === 'ignored' ? 1 : 0,
-    JSON.stringify(elements),
+  const deliveries = new Map(locked.map((row) => [Number(row.id), row]));
+  const closed = await close(
+    context,
+    good.filter(({ delivery_id }) => deliveries.has(delivery_id)).map(({ id }) => id),
+    'released',
   );
-  if (element.line === 'acted' && element.probeOrganizationId !== null) {
-    await hintProbes(
-      context,
-      [{ organizationId: element.probeOrganizationId, dueAt: element.dueAt }],
-      'notification',
-    );
-  } else if (element.line === 'hint') {
-    await ensureOrganizations(context, element.organizationId === null ? [] : [element.organizationId]);
-    const { id: deliveryId, received_at: receivedAtMs, traceparent } = delivery;
-    await markHints(context, [
-      { deliveryId, element: entry.element, receivedAtMs, traceparent, hint: element },
-    ]);
-  }
-  return 'released';
+  const released: Judged[] = [];
+  const results = judged.map((one): Released => {
+    const entry = entries.get(one.id);
+    if (entry === undefined) return 'not-found';
+    if (isBad(one)) return 'refused';
+    if (!closed.delete(one.id)) return 'not-found';
+    released.push({ element: one.element, nth: entry.element, delivery: deliveries.get(entry.delivery_id)! });
+    return 'released';
+  });
+  await countAnew(context, released);
+  await hintProbes(
+    context,
+    released.flatMap(({ element }) =>
+      element.line === 'acted' && element.probeOrganizationId !== null
+        ? [{ organizationId: element.probeOrganizationId, dueAt: element.dueAt }]
+        : [],
+    ),
+    'notification',
+  );
+  const hints = released.flatMap(hintOf);
+  await ensureOrganizations(
+    context,
+    hints.flatMap(({ hint }) => hint.organizationId ?? []),
+  );
+  await markHints(context, hints);
+  return results;
 }
 
-export async function discardQuarantine(context: Context, id: string): Promise<'discarded' | 'not-found'> {
-  const { database } = context;
-  const entryId = entryIdOf(id) ?? -1;
-  const entry = await database.get('SELECT task_id, outbox_id FROM quarantine WHERE id = $1', entryId);
-  if (entry === undefined) return 'not-found';
-  if (entry.task_id !== null) await lockTask(context, entry.task_id);
-  if (!(await close(context, entryId, 'discarded'))) return 'not-found';
-  if (entry.outbox_id !== null) await publishLater(context, entry.outbox_id);
-  if (entry.task_id === null) return 'discarded';
-  const given = await database.get(
-    `UPDATE tasks SET state = 'done', fence = fence + 1, folded = 0 WHERE id = $1 AND state = 'quarantined'
-     RETURNING id, fence, generation`,
-    entry.task_id,
+interface Judged {
+  element: Element;
+  /** Its place in the delivery. */
+  nth: number;
+  delivery: Row;
+}
+
+function hintOf({ element: hint, nth: element, delivery }: Judged): Hint[] {
+  if (hint.line !== 'hint') return [];
+  const { id: deliveryId, received_at: receivedAtMs, traceparent } = delivery;
+  return [{ deliveryId, element, receivedAtMs, traceparent, hint }];
+}
+
+/** In each delivery once, however many of its notifications there are. */
+async function countAnew({ database }: Context, released: Judged[]): Promise<void> {
+  if (released.length === 0) return;
+  const changed = [...Map.groupBy(released, ({ delivery }) => delivery)].map(([{ id, elements }, judged]) => {
+    const texts = JSON.parse(elements) as unknown[];
+    for (const { nth, element } of judged) texts[nth] = element;
+    const count = (line: Element['line']) => judged.filter(({ element }) => element.line === line).length;
+    const [acted, ignored] = [count('acted'), count('ignored')];
+    return { id, released: judged.length, acted, ignored, elements: JSON.stringify(texts) };
+  });
+  await database.run(
+    `UPDATE deliveries d SET quarantined = d.quarantined - n.released, acted = d.acted + n.acted,
+       ignored = d.ignored + n.ignored, elements = n.elements
+     FROM unnest($1::bigint[], $2::int[], $3::int[], $4::int[], $5::text[])
+       AS n (id, released, acted, ignored, elements) WHERE d.id = n.id`,
+    changed.map(({ id }) => id),
+    changed.map(({ released }) => released),
+    changed.map(({ acted }) => acted),
+    changed.map(({ ignored }) => ignored),
+    changed.map(({ elements }) => elements),
   );
-  if (given === undefined) return 'discarded';
-  const { id: taskId, fence, generation } = given;
+}
+
+export async function discardTogether(
+  context: Context,
+  calls: [string][],
+): Promise<('discarded' | 'not-found')[]> {
+  const { database } = context;
+  const ids = calls.map(([id]) => entryIdOf(id) ?? -1);
+  const entries = await database.all(
+    'SELECT id, task_id, outbox_id FROM quarantine WHERE id = ANY($1::bigint[])',
+    ids,
+  );
+  await lockTasks(
+    context,
+    entries.flatMap(({ task_id }) => task_id ?? []),
+  );
+  const closed = await close(context, ids, 'discarded');
+  const mine = entries.filter(({ id }) => closed.has(id));
+  await publishLater(
+    context,
+    mine.flatMap(({ outbox_id }) => outbox_id ?? []),
+  );
+  const given = await database.all(
+    `UPDATE tasks SET state = 'done', fence = fence + 1, folded = 0
+     WHERE id = ANY($1::bigint[]) AND state = 'quarantined' RETURNING id, fence, generation`,
+    mine.flatMap(({ task_id }) => task_id ?? []),
+  );
   const said = { outcome: 'discarded', reason: null, eventIds: [], connectionId: null, switchedFrom: null };
-  await insertReads(context, [{ taskId, fence, generation, ...said, settles: false }]);
-  return 'discarded';
+  await insertReads(
+    context,
+    given.map(({ id: taskId, fence, generation }) => ({
+      taskId,
+      fence,
+      generation,
+      ...said,
+      settles: false,
+    })),
+  );
+  return ids.map((id) => (closed.delete(id) ? 'discarded' : 'not-found'));
 }
 
 /**
  * What was given up is on no topic: the next read of its resource publishes it anew, a deletion as well, and the next sync
  * lists it.
  */
-async function publishLater(context: Context, outboxId: number): Promise<void> {
-  const task = await context.database.get(
+async function publishLater(context: Context, outboxIds: number[]): Promise<void> {
+  if (outboxIds.length === 0) return;
+  const changed = await context.database.all(
     `UPDATE tasks SET content_hash = '', wire_hash = '', deleted = false
-     WHERE published AND id = (${unpublishedOf('$1')}) RETURNING organization_id`,
-    outboxId,
+     WHERE published AND id IN (${unpublishedOf('ANY($1::bigint[])')}) RETURNING organization_id`,
+    outboxIds,
   );
-  if (task !== undefined) await listWhole(context, [task.organization_id]);
+  await listWhole(
+    context,
+    changed.map(({ organization_id }) => organization_id),
+  );
 }

@@ -3,7 +3,6 @@
  * the store's promise resolves to. Whatever it throws rolls the transaction back.
  */
 import type { EquipmentNames } from '../../model/equipment-names';
-import type { Delivery } from '../../model/notification';
 import type { Store } from '../../model/store';
 import { alertInputs, alertMark, listAlerts, saveAlerts } from './alerts';
 import { shareConditions } from './conditions';
@@ -28,9 +27,9 @@ import { leads, markSent, pickUnsent, quarantineRecord, resendLogged, unsentCoun
 import { pauseReading, readingPause } from './pauses';
 import { payProbeCall, postponeProbe, probing, requestProbe, takeProbes } from './probes';
 import { put } from './put';
-import { listQuarantine, showQuarantine } from './quarantine';
+import { listQuarantine, showTogether } from './quarantine';
 import { ready } from './ready';
-import { discardQuarantine, rejudge, releaseQuarantine } from './release';
+import { discardTogether, rejudgeTogether, releaseTogether } from './release';
 import * as replays from './replays';
 import { storeBytes } from './store-bytes';
 import { sweep } from './sweep';
@@ -116,10 +115,6 @@ export const verbs = {
   saveAlerts,
   listTasks,
   listQuarantine,
-  showQuarantine,
-  releaseQuarantine,
-  rejudge,
-  discardQuarantine,
   explain,
   ledger,
   counts,
@@ -189,14 +184,7 @@ export interface VerbGroup {
 }
 
 export const groups: VerbGroup[] = [
-  {
-    verbs: ['put'],
-    execute: (context, calls) =>
-      put(
-        context,
-        calls.map(({ args }) => args as [Delivery]),
-      ),
-  },
+  groupOf('put', put),
   {
     verbs: Object.keys(endings) as Name[],
     execute: (context, calls) => endTasks(context, calls as EndingCall[]),
@@ -209,9 +197,32 @@ export const groups: VerbGroup[] = [
         calls.map(({ args }) => args[0] as EquipmentNames[]),
       ),
   },
+  groupOf('showQuarantine', showTogether),
+  groupOf('releaseQuarantine', releaseTogether),
+  groupOf('rejudge', rejudgeTogether),
+  groupOf('discardQuarantine', discardTogether),
 ];
 
-type Grouped = 'put' | 'nameEquipment' | keyof typeof endings;
+/** Of one verb; what it answers is what the store's promise resolves to. */
+function groupOf<Verb extends Name>(
+  verb: Verb,
+  execute: (
+    context: Context,
+    calls: Parameters<Store[Verb]>[],
+  ) => Promise<Awaited<ReturnType<Store[Verb]>>[]>,
+): VerbGroup {
+  return {
+    verbs: [verb],
+    execute: (context, calls) =>
+      execute(
+        context,
+        calls.map(({ args }) => args as Parameters<Store[Verb]>),
+      ),
+  };
+}
+
+type Ordered = 'showQuarantine' | 'releaseQuarantine' | 'rejudge' | 'discardQuarantine';
+type Grouped = 'put' | 'nameEquipment' | Ordered | keyof typeof endings;
 type Missing = Exclude<Name, keyof typeof verbs | keyof typeof longVerbs | Grouped | 'heed'>;
 
 /** A verb of the contract that is nowhere does not compile; whoever waits for news is told by another way. */

@@ -2,6 +2,7 @@
  * Organizations, probes, grants and operators' orders on one PostgreSQL, from several processes at the same moment: each is
  * a store of its own. One of two who do the same thing does it, and the ledger adds up.
  */
+import { Pool } from 'pg';
 import type { Element } from '../../../src/model/notification';
 import type { Store } from '../../../src/model/store';
 import { openPostgres } from '../../../src/store/postgres/open-postgres';
@@ -17,6 +18,7 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'orders from several pr
   let stores: Store[];
   let hands: Hand[];
   let nowMs: number;
+  let url: string;
 
   beforeAll(async () => {
     server = await startPostgres();
@@ -24,7 +26,8 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'orders from several pr
   afterAll(() => server.stop());
   beforeEach(async () => {
     nowMs = Date.parse('2026-01-01T00:00:00Z');
-    const settings = postgresSettingsFor(server.url(await server.createDatabase()));
+    url = server.url(await server.createDatabase());
+    const settings = postgresSettingsFor(url);
     stores = await Promise.all([0, 1, 2].map(() => openPostgres(settings, () => nowMs)));
     hands = stores.map(
       (store) =>
@@ -141,6 +144,43 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'orders from several pr
     }
     const ledger = await stores[0]!.ledger();
     expect(ledger).toMatchObject({ accepted: 10, waiting: 10, quarantined: 0 });
+  });
+
+  test('orders that come together are one transaction, however many they are, and each has its own line', async () => {
+    const ids = range(60).map(String);
+    await hands[0]!.put(ids.map((id) => hintOf(id)));
+    await hands[0]!.put(range(40).map(() => bad));
+    for (const task of await stores[0]!.take(100)) await hands[0]!.quarantine(task);
+    const found = await entries();
+    const of = (what: string) => found.filter((entry) => entry.what === what).map(({ id }) => id);
+    const [tasks, notifications] = [of('task'), of('notification')];
+    await Promise.all(tasks.slice(0, 30).map((id) => stores[0]!.releaseQuarantine(id)));
+    await Promise.all(tasks.slice(30).map((id) => stores[0]!.discardQuarantine(id)));
+    await Promise.all(notifications.map((id, index) => stores[0]!.rejudge(id, hintOf(`n${index}`))));
+    const pool = new Pool({ connectionString: url });
+    const { rows } = await pool.query(
+      'SELECT count(DISTINCT xmin::text)::int AS transactions FROM quarantine',
+    );
+    await pool.end();
+    expect(rows).toEqual([{ transactions: 3 }]);
+    const ledger = await stores[0]!.ledger();
+    expect(ledger).toMatchObject({ accepted: 100, waiting: 70, discarded: 30, quarantined: 0 });
+    expect(await stores[0]!.take(100)).toHaveLength(70);
+  });
+
+  test('many records that are released together are sent only while each is the newest of its key', async () => {
+    for (const id of range(6)) await hands[0]!.publish(`r${id}`, 'a');
+    for (const { row } of await hands[0]!.records())
+      await stores[0]!.quarantineRecord(row, 'record-refused', 'x');
+    const refused = await entries();
+    nowMs += 2000;
+    for (const id of range(3)) await hands[0]!.publish(`r${id}`, 'b');
+    await hands[0]!.sendAll();
+    const released = await Promise.all(refused.map(({ id }) => stores[0]!.releaseQuarantine(id)));
+    expect(new Set(released)).toEqual(new Set(['released']));
+    const unsent = (await hands[0]!.records()).map(({ key }) => key.split('/').at(-1));
+    expect(unsent.sort()).toEqual(['r3', 'r4', 'r5']);
+    expect(await stores[0]!.take(100)).toHaveLength(6);
   });
 
   test('a record that is released while a newer one of its key is decided is never sent after it', async () => {
