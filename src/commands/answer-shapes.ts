@@ -4,7 +4,16 @@
  * a later service may say more, and whatever else it says stays. Shapes only.
  */
 import { z } from 'zod';
-import type { AlertTestLine, AlertView, Api, CheckLine, ConfigView, Journey, LedgerView } from '../model/api';
+import type {
+  AlertTestLine,
+  AlertView,
+  Api,
+  CheckLine,
+  ConfigView,
+  DecidedEntry,
+  Journey,
+  LedgerView,
+} from '../model/api';
 import type { ConnectionsApi, ConnectionView, ConsentView } from '../model/consent';
 import type { QuarantineView, TaskView } from '../model/inspection';
 import type { AccessChange, ForgottenView, OrganizationView } from '../model/organization';
@@ -106,6 +115,8 @@ const quarantined: Shape<QuarantineView> = z.looseObject({
   state: word<QuarantineView['state']>(),
   raw: textOrNull,
 });
+
+const decided: Shape<DecidedEntry> = z.looseObject({ id: text, state: word<DecidedEntry['state']>() });
 
 /** A damaged one says so in the place of its time and source. */
 const event = z
@@ -296,6 +307,7 @@ export const shapes = {
   quarantined,
   released: z.looseObject({ id: text, state: word<'released'>() }),
   discarded: z.looseObject({ id: text, state: word<'discarded'>() }),
+  decided: z.array(decided),
   events: z.array(event),
   alerts: z.array(alert),
   alertTests: z.array(alertTest),

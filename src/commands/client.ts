@@ -79,6 +79,8 @@ export function makeClient(options: ClientOptions): Api {
     quarantined: (id) => get(shapes.quarantined, `/api/quarantine/${at(id)}`),
     release: (id) => post(shapes.released, `/api/quarantine/${at(id)}/release`),
     discard: (id) => post(shapes.discarded, `/api/quarantine/${at(id)}/discard`),
+    releaseEach: (ids) => post(shapes.decided, '/api/quarantine/release', { entries: ids.join(',') }),
+    discardEach: (ids) => post(shapes.decided, '/api/quarantine/discard', { entries: ids.join(',') }),
     events: ({ organizationId, kept, ...page }) =>
       get(shapes.events, '/api/events', {
         ...page,

@@ -83,10 +83,10 @@ export async function runCommandLine(
       asked = command;
       const options = command.optsWithGlobals<{ json?: boolean }>();
       const context = { ...doors, output: makeOutput(streams, options.json === true) };
-      const argument = typeof given[0] === 'string' ? given[0] : undefined;
+      const list = [given[0]].flat().filter((word) => typeof word === 'string');
       // It would name the list that the id stands in.
-      if (argument === '') throw new Problem('command.usage', `<${argumentNameOf(command)}> is empty`);
-      exitCode = await run(context, argument, options);
+      if (list.includes('')) throw new Problem('command.usage', `<${argumentNameOf(command)}> is empty`);
+      exitCode = await run(context, list[0], options, list);
     };
   try {
     register(program, words, action);

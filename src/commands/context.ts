@@ -69,9 +69,14 @@ export interface CommandContext extends CommandDoors {
   output: Output;
 }
 
-/** Makes commander's action of a command that gets its context, its argument and its options. */
+/** Makes commander's action of a command that gets its context, its first argument, its options, and all of a list of arguments. */
 export type Action<Options = object> = (
-  run: (context: CommandContext, argument: string | undefined, options: Options) => Promise<number> | number,
+  run: (
+    context: CommandContext,
+    argument: string | undefined,
+    options: Options,
+    list: string[],
+  ) => Promise<number> | number,
 ) => (...given: unknown[]) => Promise<void>;
 
 /** Where the API was found. */

@@ -1,13 +1,14 @@
 /**
- * `tramline quarantine`: what waits for an operator, and the two things an operator can do about it.
+ * `tramline quarantine`: what waits for an operator, shown; the two things an operator can do about it are next door.
  */
 
 import type { Command } from 'commander';
-import { type Api, pageRowsMax } from '../model/api';
+import type { Api } from '../model/api';
 import type { QuarantineView } from '../model/inspection';
 import { shellWord } from '../model/shell-word';
 import { agedTime } from './age';
-import { type Action, allPages, type CommandContext, withApi } from './context';
+import { type Action, type CommandContext, withApi } from './context';
+import { allEntries, canBeReleased, countsOf, journeyOf, registerDecisions } from './decide-quarantined';
 import { exitCodes } from './exit-code';
 import { firstRows } from './listing';
 import { type Column, widthMax } from './output';
@@ -23,26 +24,16 @@ export function registerQuarantine(program: Command, action: Action): void {
     .command('list', { isDefault: true })
     .description('all of it')
     .action(action((context) => withApi(context, (api) => list(context, api))));
-  const verbs = [
-    ['show', 'one entry in full', show],
-    ['release', 'try it once more, reading afresh', release],
-    ['discard', 'give it up, on record', discard],
-  ] as const;
-  for (const [verb, description, run] of verbs) {
-    quarantine
-      .command(verb)
-      .argument('<id>', 'the entry')
-      .description(description)
-      .action(action((context, id) => withApi(context, (api) => run(context, api, id ?? ''))));
-  }
+  quarantine
+    .command('show')
+    .argument('<id>', 'the entry')
+    .description('one entry in full')
+    .action(action((context, id) => withApi(context, (api) => show(context, api, id ?? ''))));
+  registerDecisions(quarantine, action);
 }
 
 async function list({ output, clock }: CommandContext, api: Api): Promise<number> {
-  const entries = await allPages(
-    pageRowsMax,
-    (after: string | null) => api.quarantine({ limit: pageRowsMax, after }),
-    ({ id }) => id,
-  );
+  const entries = await allEntries(api);
   if (output.json) output.value(entries);
   else if (entries.length === 0) {
     output.line('Nothing waits for an operator.');
@@ -70,6 +61,8 @@ async function list({ output, clock }: CommandContext, api: Api): Promise<number
         ? 'What needs a person: tramline alerts'
         : `Look at one: tramline quarantine show ${shellWord(first.id)}`,
     );
+    const ofMany = stepOfMany(waits);
+    if (ofMany !== null) output.next(ofMany);
   }
   return exitCodes.done;
 }
@@ -77,13 +70,16 @@ async function list({ output, clock }: CommandContext, api: Api): Promise<number
 const compareTimes = (left: QuarantineView, right: QuarantineView) =>
   Date.parse(left.at) - Date.parse(right.at);
 
-/** `12 wait: 10 address-refused, 2 malformed-notification`. */
-function countsOf(waits: QuarantineView[]): string {
-  if (waits.length === 0) return 'None waits any more.';
-  const counted = [...Map.groupBy(waits, ({ reason }) => reason)].map(
-    ([reason, { length }]) => `${length} ${reason}`,
+/** Of what many wait for, the one step that needs no ids. */
+function stepOfMany(waits: QuarantineView[]): string | null {
+  const groups = [...Map.groupBy(waits, ({ reason }) => reason)].toSorted(
+    ([, left], [, right]) => right.length - left.length,
   );
-  return `${waits.length} wait${waits.length === 1 ? 's' : ''}: ${counted.join(', ')}`;
+  const [[reason, entries] = ['', []]] = groups;
+  if (entries.length < 2) return null;
+  return entries.some(canBeReleased)
+    ? `All of one reason, once its cause is mended: tramline quarantine release --reason ${shellWord(reason)}`
+    : `To give up all of one reason, on record: tramline quarantine discard --reason ${shellWord(reason)}`;
 }
 
 async function show({ output, clock }: CommandContext, api: Api, id: string): Promise<number> {
@@ -101,20 +97,15 @@ async function show({ output, clock }: CommandContext, api: Api, id: string): Pr
 }
 
 /** What can be done about one that waits, or where to read on about one that has ended. */
-function stepsOf({ id, what, reason, state, address, deliveryId }: QuarantineView): string[] {
+function stepsOf(entry: QuarantineView): string[] {
+  const { id, state } = entry;
   if (state === 'waiting') {
     const discard = `To give it up, on record: tramline quarantine discard ${shellWord(id)}`;
-    // Nothing in it could be judged again, or nobody knows that its sender was one.
-    const isForGood = what === 'delivery' || reason === 'unauthenticated';
-    if (isForGood) return [`It cannot be released. ${discard}`];
+    if (!canBeReleased(entry)) return [`It cannot be released. ${discard}`];
     return [`Once its cause is mended: tramline quarantine release ${shellWord(id)}`, discard];
   }
-  const of = address ?? deliveryId;
-  return [
-    of === null
-      ? 'What still waits: tramline quarantine list'
-      : `What became of it: tramline explain ${shellWord(of)}`,
-  ];
+  const journey = journeyOf(entry);
+  return [journey === null ? 'What still waits: tramline quarantine list' : `What became of it: ${journey}`];
 }
 
 /** What arrived, as far as a screen takes it. */
@@ -128,33 +119,4 @@ function showRaw(output: CommandContext['output'], raw: string, command: string)
   }
   const left = raw.length - shown;
   if (left > 0) output.line(`… and ${left} characters more: ${command}`);
-}
-
-async function release({ output }: CommandContext, api: Api, id: string): Promise<number> {
-  const released = await api.release(id);
-  if (output.json) output.value(released);
-  else {
-    output.line(`${released.id} is due again.`);
-    output.next('See what becomes of it: tramline quarantine list');
-  }
-  return exitCodes.done;
-}
-
-/** The unit of the ledger is the notification that was accepted: a body that was refused is not counted. */
-const countedAs: Record<QuarantineView['what'], string> = {
-  notification: '; the ledger counts it as discarded',
-  task: '; the ledger counts the notifications of it as discarded',
-  record: '; the ledger counts the notifications of it as discarded',
-  delivery: '; it was never accepted, so the ledger does not count it',
-};
-
-async function discard({ output }: CommandContext, api: Api, id: string): Promise<number> {
-  const { what } = await api.quarantined(id);
-  const discarded = await api.discard(id);
-  if (output.json) output.value(discarded);
-  else {
-    output.line(`${discarded.id} is given up${countedAs[what]}.`);
-    output.next('What else waits: tramline quarantine list');
-  }
-  return exitCodes.done;
 }

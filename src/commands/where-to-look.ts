@@ -9,6 +9,7 @@ const listingOfOption: Record<string, string> = {
   event: 'events --json',
   user: 'connections list',
   organization: 'organizations list',
+  reason: 'quarantine list',
 };
 
 /** Commands that have no list beside them. */

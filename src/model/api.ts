@@ -91,6 +91,15 @@ export interface CheckLine {
   next: string | null;
 }
 
+/** So many entries of the quarantine are decided at a time. */
+export const decidedMax = 500;
+
+/** What became of an order for one entry of the quarantine; `refused`: it can only be discarded. */
+export interface DecidedEntry {
+  id: string;
+  state: 'released' | 'discarded' | 'refused' | 'not-found';
+}
+
 /**
  * Throws `command.not-found` for an id that is not known, `command.refused` where the state forbids it,
  * `command.expired` below the oldest event that is kept, and what the store throws.
@@ -109,6 +118,9 @@ export interface Api {
   quarantined(id: string): Promise<QuarantineView>;
   release(id: string): Promise<{ id: string; state: 'released' }>;
   discard(id: string): Promise<{ id: string; state: 'discarded' }>;
+  /** Each on its own, at most `decidedMax`: what cannot be released, or does not wait, says so in its place. */
+  releaseEach(ids: string[]): Promise<DecidedEntry[]>;
+  discardEach(ids: string[]): Promise<DecidedEntry[]>;
   /** In order of position. */
   events(filter: EventFilter): Promise<StructuredEvent[]>;
   alerts(): Promise<AlertView[]>;

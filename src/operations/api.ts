@@ -3,7 +3,15 @@
  * uses it directly. What is not there is an error. No HTTP here.
  */
 import type { Alert } from '../model/alert';
-import type { AlertTestLine, AlertView, Api, CheckLine, ConfigView, LedgerView } from '../model/api';
+import type {
+  AlertTestLine,
+  AlertView,
+  Api,
+  CheckLine,
+  ConfigView,
+  DecidedEntry,
+  LedgerView,
+} from '../model/api';
 import type { ConnectionsApi } from '../model/consent';
 import type { Ledger } from '../model/ledger';
 import { noConsent } from '../model/missing-consents';
@@ -131,6 +139,12 @@ export function makeApi(doors: ApiDoors): Api {
       const outcome = await store.discardQuarantine(id);
       return outcome === 'not-found' ? notFound('waiting quarantine entry', id) : { id, state: outcome };
     },
+    releaseEach: async (ids) => {
+      const decided = await decideEach(ids, release);
+      if (decided.some(({ state }) => state === 'released')) released();
+      return decided;
+    },
+    discardEach: (ids) => decideEach(ids, store.discardQuarantine),
     events: async ({ kept, ...filter }) => {
       const { events, floor } = await store.listEvents({ ...filter, after: filter.after ?? 0 });
       // Whoever names a position expects every event after it, unless he says that he does not.
@@ -164,6 +178,14 @@ export function makeApi(doors: ApiDoors): Api {
     replay: async () => (replay ?? noReplays()).view(),
     sandbox,
   };
+}
+
+/** The store carries out together what comes together. */
+function decideEach(
+  ids: string[],
+  decide: (id: string) => Promise<DecidedEntry['state']>,
+): Promise<DecidedEntry[]> {
+  return Promise.all(ids.map(async (id) => ({ id, state: await decide(id) })));
 }
 
 /** Whoever was paged for the store looks here: it is shown without it, too. */

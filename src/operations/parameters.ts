@@ -3,7 +3,7 @@
  * does not fit is refused by name. Nothing is guessed.
  */
 import { z } from 'zod';
-import { pageRowsMax } from '../model/api';
+import { decidedMax, pageRowsMax } from '../model/api';
 import { Problem } from '../model/problem';
 import { replayedEventsMax } from '../model/replay';
 
@@ -37,6 +37,13 @@ export const parameters = {
       .transform((text) => text.split(','))
       .pipe(z.array(oneLine(256)).max(500)),
     accepts: 'values separated by commas, at most 500',
+  },
+  entries: {
+    schema: z
+      .string()
+      .transform((text) => text.split(','))
+      .pipe(z.array(z.string().regex(/^q\d{1,15}$/)).max(decidedMax)),
+    accepts: `ids of entries (q12) separated by commas, at most ${decidedMax}`,
   },
   truth: {
     schema: z.enum(['true', 'false']).transform((text) => text === 'true'),

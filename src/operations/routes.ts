@@ -6,7 +6,7 @@
 import { pageRowsMax } from '../model/api';
 import { Problem } from '../model/problem';
 import { connectionRoutes } from './connection-routes';
-import { readParameters } from './parameters';
+import { parameters, readParameters } from './parameters';
 import { providerRoutes } from './provider-routes';
 import { replayRoutes } from './replay-routes';
 import type { Asked, Route } from './route';
@@ -61,6 +61,18 @@ export const apiRoutes: Route[] = [
       const { limit, after } = readParameters(search, { limit: 'limit', after: 'text' });
       return api.quarantine({ limit: limit ?? pageRowsMax, after });
     },
+  },
+  {
+    method: 'post',
+    path: '/api/quarantine/release',
+    summary: 'try each of these once more',
+    answer: (api, asked) => api.releaseEach(entriesOf(asked)),
+  },
+  {
+    method: 'post',
+    path: '/api/quarantine/discard',
+    summary: 'give each of these up, on record',
+    answer: (api, asked) => api.discardEach(entriesOf(asked)),
   },
   {
     method: 'get',
@@ -168,6 +180,12 @@ export const apiRoutes: Route[] = [
 function plain<Answer>({ search }: Asked, answer: () => Promise<Answer>): Promise<Answer> {
   readParameters(search, {});
   return answer();
+}
+
+function entriesOf({ search }: Asked): string[] {
+  const { entries } = readParameters(search, { entries: 'entries' });
+  if (entries === null) throw new Problem('command.usage', `entries must be ${parameters.entries.accepts}`);
+  return entries;
 }
 
 function idOf({ id, search }: Asked): string {

@@ -57,7 +57,9 @@ async function faultOf(command: string): Promise<string | null> {
   const valued = options.filter((option) => new RegExp(`${option} <`).test(out)).length;
   const given = words.length - path.length - options.length - valued;
   const wanted = usage.match(/<[^>]+>/g)?.length ?? 0;
-  const taken = wanted + (usage.match(/\[(?!options|command)[^\]]+\]/g)?.length ?? 0);
+  const optional = usage.match(/\[(?!options|command)[^\]]+\]/g) ?? [];
+  const isList = optional.some((argument) => argument.endsWith('...]'));
+  const taken = isList ? Number.POSITIVE_INFINITY : wanted + optional.length;
   return given < wanted || given > taken ? `${given} words where ${wanted} to ${taken} are taken` : null;
 }
 
@@ -73,7 +75,7 @@ async function faultsIn(text: string): Promise<string[]> {
 test('a command that does not exist, lacks its word or has an unknown option is caught', async () => {
   const text = [
     '```sh\ntramline organizations get\ntramline nonsense\ntramline sync --full --json\n```',
-    'Then `tramline organizations\nprobe ID`, `tramline parked ID` or `tramline sync --all`.',
+    'Then `tramline organizations\nprobe ID`, `tramline parked ID` or `tramline sync --all`, `tramline quarantine release ID ID`.',
     '`tramline organizations show 1`',
   ].join('\n');
   expect(await faultsIn(text)).toEqual([

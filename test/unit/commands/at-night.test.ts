@@ -251,6 +251,28 @@ test('a journey sends the one on call to the entry that waits, and nowhere once 
   expect(await told('discarded', 'discarded')).toBe('→ What needs a person: tramline alerts');
 });
 
+test('of what many wait for, the list names the one command that decides them all', async () => {
+  const listed = async (...entries: Partial<typeof entry>[]) => {
+    shell.sample.entries = entries.map((more, index) => ({ ...entry, id: `q${index}`, ...more }));
+    const { out } = await shell.run('quarantine');
+    expect(wide(out)).toEqual([]);
+    return out
+      .replace(/\s+/g, ' ')
+      .split('→ ')
+      .slice(2)
+      .map((step) => step.trim());
+  };
+  expect(await listed({ reason: 'no-access' }, {})).toEqual([]);
+  const task = { what: 'task', reason: 'malformed-document' } as const;
+  expect(await listed({}, task, task)).toEqual([
+    'All of one reason, once its cause is mended: tramline quarantine release --reason malformed-document',
+  ]);
+  const body = { what: 'delivery', reason: 'malformed-body' } as const;
+  expect(await listed({}, body, body)).toEqual([
+    'To give up all of one reason, on record: tramline quarantine discard --reason malformed-body',
+  ]);
+});
+
 test('what arrived is shown as far as a screen takes it, with where the rest is', async () => {
   shell.sample.entries = [{ ...entry, raw: 'x'.repeat(5000) }];
   const { out } = await shell.run('quarantine', 'show', 'q1');
@@ -552,7 +574,9 @@ test('of ten thousand, those that wait for a person come first, the rest is coun
   const quarantine = await shell.run('quarantine');
   expect(quarantine.out).toContain('\n60 wait: 60 malformed-notification\n');
   expect(quarantine.out).toContain('… and 11 more: tramline quarantine --json');
-  expect(quarantine.out).toMatch(/→ Look at one: tramline quarantine show q100\n$/);
+  expect(quarantine.out).toMatch(
+    /→ Look at one: tramline quarantine show q100\n\n→ All of one reason, [^→]+$/,
+  );
 });
 
 test('who concerns somebody comes before all who never connected, and says what to do', async () => {

@@ -72,6 +72,8 @@ describe('what is no answer of ours', () => {
     'quarantine show 1',
     'quarantine release 1',
     'quarantine discard 1',
+    'quarantine release q1 q2',
+    'quarantine discard --all --yes',
     'explain 1',
     'alerts',
     'alerts test',

@@ -385,6 +385,9 @@ describe.each(['service', 'store'] as const)('through the %s', (via) => {
     expect((await shell.json('quarantine', 'show', 'q1')).value).toEqual(entry);
     expect((await shell.run('quarantine', 'show', 'q1')).out).toContain('tramline quarantine release q1');
     expect((await shell.json('quarantine', 'release', 'q1')).value).toEqual({ id: 'q1', state: 'released' });
+    shell.sample.entries[0]!.state = 'waiting';
+    const seen = '→ See what becomes of it: tramline explain ';
+    expect((await shell.run('quarantine', 'release', 'q1')).out).toContain(seen);
     expect(await shell.run('quarantine', 'release', 'q1')).toMatchObject({ code: 3 });
     const refused = await shell.run('quarantine', 'release', 'q2');
     expect([refused.code, refused.error]).toEqual([
@@ -394,6 +397,92 @@ describe.each(['service', 'store'] as const)('through the %s', (via) => {
     expect((await shell.run('quarantine', 'discard', 'q2')).out).toContain('given up');
     expect((await shell.run('quarantine', 'show', 'q2')).out).not.toMatch(/quarantine (release|discard)/);
   });
+
+  /** Of one reason more than one order takes, two that cannot be released, and one of another. */
+  const many = () => {
+    const some = Array.from({ length: 1203 }, (_, index) => ({
+      ...entry,
+      id: `q${1000 + index}`,
+      what: 'task' as const,
+    }));
+    const closed = some.slice(0, 2).map((one) => ({ ...one, reason: 'unauthenticated' as const }));
+    shell.sample.entries = [...closed, ...some.slice(2), { ...entry, id: 'q9000', reason: 'no-access' }];
+    return (state: string) => shell.sample.entries.filter((one) => one.state === state).length;
+  };
+
+  test('all that wait for one reason are counted, and then released in one command', async () => {
+    const count = many();
+    const counted = await shell.run(
+      'quarantine',
+      'release',
+      '--reason',
+      'malformed-notification',
+      '--dry-run',
+    );
+    expect(counted).toMatchObject({
+      code: 0,
+      out: expect.stringMatching(/^1201 wait: 1201 malformed-notification\n/),
+    });
+    expect(count('waiting')).toBe(1204);
+    const released = await shell.run('quarantine', 'release', '--reason', 'malformed-notification');
+    expect(released).toMatchObject({ code: 0, out: expect.stringMatching(/^1201 are due again\.\n/) });
+    expect(released.error).toContain('1201 wait: 1201 malformed-notification');
+    expect([count('released'), count('waiting')]).toEqual([1201, 3]);
+    const none = await shell.run('quarantine', 'release', '--reason', 'malformed-notification');
+    expect(none).toMatchObject({ code: 3, error: expect.stringContaining('tramline quarantine list') });
+  });
+
+  test('of all that wait what cannot be released is told, with what can be done, and the rest goes on', async () => {
+    const count = many();
+    const { code, out } = await shell.run('quarantine', 'release', '--all');
+    expect([code, out.split('\n').slice(0, 2)]).toEqual([
+      1,
+      ['1202 are due again.', '2 cannot be released, only discarded: q1000, q1001.'],
+    ]);
+    expect(count('waiting')).toBe(2);
+    const { value } = await shell.json<{ id: string; state: string }[]>(
+      'quarantine',
+      'release',
+      'q1000',
+      'q1',
+      '7',
+    );
+    expect(value).toEqual([
+      { id: '7', state: 'not-found' },
+      { id: 'q1000', state: 'refused' },
+      { id: 'q1', state: 'not-found' },
+    ]);
+    const refused = await shell.run('quarantine', 'release', '--reason', 'unauthenticated');
+    expect(refused.code).toBe(1);
+    expect(refused.out).toContain('tramline quarantine discard --reason unauthenticated\n');
+  });
+
+  test('many are only given up by whoever says how many they are, or --yes, and by their ids at once', async () => {
+    const count = many();
+    shell.answers = ['no', '1201'];
+    const reason = ['--reason', 'malformed-notification'];
+    expect(await shell.run('quarantine', 'discard', ...reason)).toMatchObject({ code: 1, out: '' });
+    expect([shell.openWhileAsking, count('discarded')]).toEqual([[0], 0]);
+    expect((await shell.run('quarantine', 'discard', ...reason)).out).toMatch(
+      /^1201 are given up, on record\.\n/,
+    );
+    const three = await shell.run('quarantine', 'discard', 'q1000', 'q1001', 'q1000', 'q5');
+    expect(three).toMatchObject({ code: 3, out: expect.stringContaining('2 are given up') });
+    expect(three.out).toContain('Nothing waits under q5.');
+    expect(await shell.run('quarantine', 'discard', '--all', '--yes')).toMatchObject({ code: 0 });
+    expect([count('waiting'), shell.asked.length]).toEqual([0, 2]);
+    expect((await shell.run('quarantine', 'discard', '--all')).out).toBe('Nothing waits for an operator.\n');
+  });
+
+  test.each([[], ['q1', '--all'], ['--all', '--reason', 'no-access'], ['q1', '--dry-run']])(
+    'release and discard take entries or a choice of them: %s %s %s',
+    async (...words) => {
+      const decided = many();
+      for (const verb of ['release', 'discard'])
+        expect(await shell.run('quarantine', verb, ...words)).toMatchObject({ code: 2, out: '' });
+      expect(decided('waiting')).toBe(1204);
+    },
+  );
 
   test('a journey is told step by step, and one that is unknown ends with 3', async () => {
     expect((await shell.json('explain', 'd1')).value).toMatchObject({

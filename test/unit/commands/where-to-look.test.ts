@@ -37,6 +37,7 @@ const cases: [string, string][] = [
   ['quarantine show 99', 'quarantine list'],
   ['quarantine release 99', 'quarantine list'],
   ['quarantine discard 99', 'quarantine list'],
+  ['quarantine release --reason no-access', 'quarantine list'],
   ['connections revoke c9', 'connections list'],
   ['subscriptions renew 9', 'subscriptions list'],
   ['subscriptions end 9', 'subscriptions list'],
@@ -78,7 +79,7 @@ test('no command that takes the name of a thing is left out', async () => {
     return [...(out.split('\nCommands:\n')[1] ?? '').matchAll(/^ {2}([a-z-]+)(.*)/gm)]
       .map(([, name = '', rest = '']) => ({
         path: [...path, name],
-        takes: /^(?: \[options\])? <\w+>/.test(rest),
+        takes: /^(?: \[options\])? (?:<\w+>|\[\w+\.{3}\])/.test(rest),
       }))
       .filter(({ path: [name] }) => name !== 'help');
   };

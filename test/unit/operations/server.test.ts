@@ -228,6 +228,22 @@ describe('on this machine, without a token', () => {
     expect((await ask('post', '/api/quarantine/q9/discard')).status).toBe(404);
   });
 
+  test('several entries are decided at once, each on its own, and what is none is refused before', async () => {
+    const several = await ask('post', '/api/quarantine/release?entries=q2,q1,q9');
+    expect(several.body).toEqual([
+      { id: 'q2', state: 'refused' },
+      { id: 'q1', state: 'released' },
+      { id: 'q9', state: 'not-found' },
+    ]);
+    expect(released).toBe(1);
+    const discarded = await ask('post', '/api/quarantine/discard?entries=q2');
+    expect(discarded.body).toEqual([{ id: 'q2', state: 'discarded' }]);
+    const ids = (count: number) => Array.from({ length: count }, (_, index) => `q${index}`).join();
+    expect((await ask('post', `/api/quarantine/discard?entries=${ids(500)}`)).body).toHaveLength(500);
+    for (const search of ['', '?entries=', '?entries=q1,', '?entries=1', `?entries=${ids(501)}`])
+      expect((await ask('post', `/api/quarantine/release${search}`)).status).toBe(400);
+  });
+
   test('a notification is released as what its kept bytes say now, and wakes the work', async () => {
     sample.entries = ['{"eventTypeId":"heartbeat"}', '{"bad":1}', 'cut {', null].map((raw, index) => ({
       ...sample.entries[0]!,
