@@ -10,7 +10,7 @@ import { shownAddress } from '../model/shown-address';
 import type { Exchange, ReceivedHeaders } from './client';
 import { errorMessageOf, isForeign, isPage, shown } from './error-message';
 import { httpDateMs } from './http-date';
-import { mediaTypeOf, parseDocument } from './parse-document';
+import { mediaTypeOf, type ParseFault, parseDocument } from './parse-document';
 
 /** Refused for a reason that only the organization can tell; `client` when the words name a scope or licence. */
 export interface Forbidden {
@@ -43,13 +43,25 @@ export interface Classification {
 const retryAfterMsMax = 3_600_000;
 /** Where the provider does not say for how long. */
 export const retryAfterMsDefault = 30_000;
+/** An answer came, and could not be taken whole. */
+const unreadAnswers: Record<string, string> = {
+  'body-cut': 'the answer was cut, or is no whole gzip stream',
+  'body-too-large': 'the answer is larger than PROVIDER_BODY_BYTES_MAX',
+  'encoding-refused': 'the answer is packed otherwise than by gzip',
+};
+/** Where the media type is the one that was expected. */
+const noDocuments: Partial<Record<ParseFault, string>> = {
+  'invalid-json': ' that are no JSON',
+  'invalid-text': ' that are no UTF-8',
+};
 const passing = new Set([408, 409, 421, 423, 425]);
 
 /** A pause that is asked for is cut at 1 h. */
 export function classify(exchange: Exchange, about: Classification): Verdict {
   if (exchange.status === null) {
     if (exchange.code === 'aborted') return { kind: 'aborted' };
-    return transient(exchange.code, `no answer: ${exchange.code}`, about);
+    const { code } = exchange;
+    return transient(code, `${unreadAnswers[code] ?? 'no answer'}: ${code}`, about);
   }
   const { status, headers, body } = exchange;
   if (status === 200) return classifyDocument(headers, body, about);
@@ -75,8 +87,10 @@ function classifyDocument(headers: ReceivedHeaders, body: Buffer, about: Classif
   const parsed = parseDocument(body, mediaType, depthMax);
   if ('code' in parsed) {
     const got = `${mediaType || 'no media type'}, ${body.length} bytes`;
+    const but =
+      parsed.code === 'too-deep' ? ` nested deeper than ${depthMax}` : (noDocuments[parsed.code] ?? '');
     const where = shownAddress(address) ?? about.origin;
-    return transient(parsed.code, `expected a JSON document, got ${got} at ${where}`, about);
+    return transient(parsed.code, `expected a JSON document, got ${got}${but} at ${where}`, about);
   }
   return { kind: 'ok', document: { body: parsed.document, address, mediaType, connectionId } };
 }

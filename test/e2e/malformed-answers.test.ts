@@ -165,7 +165,7 @@ test.each<[string, object, RegExp]>([
   [
     'cannot be read',
     { status: 200, body: '<html>' },
-    /expected a JSON document, got \S+, 6 bytes at http:\S+/,
+    /expected a JSON document, got \S+, 6 bytes that are no JSON at http:\S+/,
   ],
   ['is not answered', { status: 503 }, /status 503/],
   ['is not there', { status: 404 }, /gone/],

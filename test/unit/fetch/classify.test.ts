@@ -21,7 +21,7 @@ function answered(
   headers: Record<string, string> = {},
   more: Partial<Classification> = {},
 ) {
-  const text = typeof body === 'string' ? body : JSON.stringify(body);
+  const text = typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body);
   const exchange: Exchange = {
     status,
     headers: { 'content-type': 'application/vnd.acme.axiom.v3+json;charset=UTF-8', ...headers },
@@ -50,19 +50,22 @@ test('a document is told with its address, media type and connection', () => {
 });
 
 test.each([
-  ['an HTML page', '<html>', { 'content-type': 'text/html' }, 'html-answer'],
-  ['an empty body', '', {}, 'empty-answer'],
-  ['plain text', 'hello', { 'content-type': 'text/plain' }, 'unexpected-media-type'],
-  ['JSON cut short', '{"id":"1', {}, 'invalid-json'],
-  ['a body too deep', '['.repeat(9) + ']'.repeat(9), {}, 'too-deep'],
-])('200 with %s is worth another attempt', (_what, body, headers, code) => {
+  ['an HTML page', '<html>', { 'content-type': 'text/html' }, 'html-answer', ''],
+  ['an empty body', '', {}, 'empty-answer', ''],
+  ['plain text', 'hello', { 'content-type': 'text/plain' }, 'unexpected-media-type', ''],
+  ['JSON cut short', '{"id":"1', {}, 'invalid-json', ' that are no JSON'],
+  ['other text than UTF-8', Buffer.from([0x22, 0xff, 0x22]), {}, 'invalid-text', ' that are no UTF-8'],
+  ['a body too deep', '['.repeat(9) + ']'.repeat(9), {}, 'too-deep', ' nested deeper than 8'],
+])('200 with %s is worth another attempt', (_what, body, headers, code, got) => {
   expect(answered(200, body, headers)).toMatchObject({
     kind: 'transient',
     code,
     origin: about.origin,
     connectionId: 'c1',
     retryAfterMs: null,
-    detail: expect.stringMatching(/^expected a JSON document, got .+, \d+ bytes at https:\/\//),
+    detail: expect.stringMatching(
+      RegExp(`^expected a JSON document, got \\S.*, \\d+ bytes${got} at https://`),
+    ),
   });
 });
 
@@ -336,6 +339,15 @@ test('any other 403 is handed back, with whether it names the client', () => {
   ]) {
     expect(answered(403, said(message))).toMatchObject({ kind: 'forbidden', client: true });
   }
+});
+
+test.each([
+  ['connection-reset', 'no answer: connection-reset'],
+  ['body-cut', 'the answer was cut, or is no whole gzip stream: body-cut'],
+  ['body-too-large', 'the answer is larger than PROVIDER_BODY_BYTES_MAX: body-too-large'],
+  ['encoding-refused', 'the answer is packed otherwise than by gzip: encoding-refused'],
+])('what came, if anything did, is told of %s', (code, detail) => {
+  expect(classify({ status: null, code, wireBytes: 0 }, about)).toMatchObject({ code, detail });
 });
 
 test('no answer at all is worth another attempt, unless the process stops', () => {
