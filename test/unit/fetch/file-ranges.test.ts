@@ -25,7 +25,7 @@ describe('one answer', () => {
     expect(of(416, {}, 5)).toBeNull();
   });
 
-  test.each(['bytes 1-6/6', 'bytes 0-4/6', 'bytes 0-5/5', 'bytes 0-5/*', 'items 0-5/6', ''])(
+  test.each(['bytes 1-6/6', 'bytes 0-5/5', 'bytes 0-5/*', 'items 0-5/6', ''])(
     'with the range %j is another than was asked for',
     (said) => {
       expect(of(206, { 'content-range': said }, 0)).toEqual({
@@ -33,6 +33,12 @@ describe('one answer', () => {
       });
     },
   );
+
+  test.each([5, 1000])('with more or less than the %i bytes that its range says is told as that', (bytes) => {
+    expect(of(206, { 'content-range': `bytes 0-${bytes - 1}/2000` }, 0)).toEqual({
+      fault: `expected ${bytes} bytes as its range says, got 6`,
+    });
+  });
 
   test('names its digest in the old form too, and another algorithm is none', () => {
     const base64 = Buffer.alloc(32, 255).toString('base64');
