@@ -150,7 +150,7 @@ function show(output: CommandContext['output'], connection: ConnectionView): voi
   output.line(`user           ${user}`);
   output.line(`method         ${auth}`);
   output.line(`ends           ${renews ? `${end}, and is renewed before` : end}`);
-  output.line(`organizations  ${organizations.length === 0 ? 'none seen yet' : organizations.join(', ')}`);
+  output.prose('organizations  ', organizations.length === 0 ? 'none seen yet' : organizations.join(', '));
   output.next('See whether each may be read: tramline organizations list');
 }
 

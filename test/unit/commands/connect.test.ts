@@ -42,6 +42,14 @@ test('what came back in another browser is said once, and the consent is waited 
   expect(error.split('consent-other-browser')).toHaveLength(2);
 });
 
+test('many organizations are told in lines of at most 80 columns', async () => {
+  const organizations = Array.from({ length: 50 }, (_none, place) => String(4711 + place));
+  shell.sample.consents = [{ ...consent, step: 'done', connection: { ...connection, organizations } }];
+  const { out } = await shell.run('connect', '--user', 'ann');
+  expect(Math.max(...out.split('\n').map((line) => line.length))).toBeLessThanOrEqual(80);
+  expect(out.replace(/\s+/g, ' ')).toContain(`organizations ${organizations.join(', ')}`);
+});
+
 test('organizations that the new token is not shown are warned of', async () => {
   shell.sample.consents = [{ ...consent, step: 'done', connection, unseen: ['4724'] }];
   const { code, out, error } = await shell.run('connect', '--user', 'ann', '--json');
