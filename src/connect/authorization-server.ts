@@ -126,7 +126,8 @@ export function makeAuthorizationServer(
         ['token_type_hint', hint],
       ]);
       if (reply.status !== 200) throw refusalOf(reply, callAt('the revocation call', revocation));
-      return true;
+      // What its body says means nothing (RFC 7009 section 2.2); a page is none of this server's, but of one on the way.
+      return !/^\s*</.test(reply.body);
     },
   };
 }

@@ -214,6 +214,12 @@ describe('an answer of the token endpoint', () => {
   });
 });
 
+test('a page in the place of a revocation takes nothing back', async () => {
+  const page = { ...json(''), mediaType: 'text/html', body: ' <html>Please log in</html>' } as TokenReply;
+  const { server } = stage({ ...described(), [metadata.revocation_endpoint]: page });
+  expect(await server.revoke(new Secret('r'), 'refresh_token')).toBe(false);
+});
+
 test('a token is revoked where the server has a place for it', async () => {
   const { server, called } = stage({ ...described(), [metadata.revocation_endpoint]: json('') });
   expect(await server.revoke(new Secret('r'), 'refresh_token')).toBe(true);
