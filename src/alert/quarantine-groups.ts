@@ -21,7 +21,10 @@ export const quarantineGroups: Record<QuarantineGroup, { owner: Owner; about: st
   disappearance: { owner: 'on-call', about: 'an organization that lost many resources at once' },
   document: { owner: 'platform', about: 'resources whose reads or documents cannot be trusted' },
   publish: { owner: 'platform', about: 'records that Kafka does not take' },
-  sender: { owner: 'on-call', about: 'notifications whose sender or address is not to be trusted' },
+  sender: {
+    owner: 'on-call',
+    about: 'notifications or listed entries whose sender or address is not to be trusted',
+  },
   other: { owner: 'platform', about: 'things with a reason that this version does not know' },
 };
 
