@@ -53,7 +53,10 @@ export function registerFiles(program: Command, action: Action<Options>): void {
     .command('get')
     .argument('<id>', 'the file')
     .description('its record, or with --output its bytes')
-    .option('--output <file>', 'write it here, once it is complete and checked')
+    .option(
+      '--output <file>',
+      'write it here, once it is complete and checked; a file that is here is replaced then',
+    )
     .option('--bytes-max <number>', 'refuse a larger file', whole, bytesMaxDefault)
     .action(
       action((context, id, options) =>
