@@ -125,6 +125,7 @@ function honest(): ProofEvidence {
     tables,
     ledger: evidenceFrom(tables, 2, records),
     acceptedByAddress: new Map([[uri, 2]]),
+    triedByAddress: new Map([[uri, 2]]),
     others: { 0: 3, 503: 2 },
     lateAnswers: 0,
     toldLedger: { accepted: 2, published: 2, waiting: 0 },
@@ -187,7 +188,7 @@ test('what Kafka had written and was sent again is seen as a repeat, and is none
 });
 
 const doctored: [string, string[], (evidence: ProofEvidence) => void][] = [
-  ['a record that is missing', ['missing'], ({ ledger }) => void ledger.records.shift()],
+  ['a record that is missing', ['missing', 'unexplained'], ({ ledger }) => void ledger.records.shift()],
   ['an event that vanished', ['vanished', 'invented'], ({ ledger }) => void ledger.events.shift()],
   ['a record that nobody decided', ['invented'], ({ ledger }) => void ledger.events.splice(2, 1)],
   [
@@ -216,6 +217,47 @@ const doctored: [string, string[], (evidence: ProofEvidence) => void][] = [
     ({ ledger }) => {
       const [, newest] = ledger.records;
       ledger.records.push({ ...newest!, offset: '9', headers: [...newest!.headers, ['extra', '1']] });
+    },
+  ],
+  [
+    'a key whose newest record stands in another partition than the others',
+    ['order', 'unexplained'],
+    ({ ledger }) => void Object.assign(ledger.records[1]!, { partition: 1 }),
+  ],
+  [
+    'a last record that is no document',
+    ['differs', 'untrue'],
+    ({ ledger }) => {
+      ledger.records[1]!.value = 'null';
+    },
+  ],
+  [
+    'a last record that was cut',
+    ['differs', 'untrue'],
+    ({ ledger }) => {
+      ledger.records[1]!.value = ledger.records[1]!.value.slice(0, 20);
+    },
+  ],
+  [
+    'a last record of an access that was cut',
+    ['differs', 'untrue'],
+    ({ ledger }) => {
+      ledger.records[3]!.value = ledger.records[3]!.value.slice(0, 5);
+    },
+  ],
+  [
+    'a place that somebody is told of and where nothing of it stands',
+    ['unexplained'],
+    ({ explained }) => void explained[0]!.sent.push({ topic, partition: 0, offset: '2' }),
+  ],
+  [
+    'a delivery in the journal that nobody sent',
+    ['invented'],
+    ({ tables, ledger, toldLedger }) => {
+      tables.deliveries.push({ ...tables.deliveries[0]!, id: 3 });
+      ledger.journalled = 3;
+      ledger.lines = { published: 2, merged: 1 };
+      Object.assign(toldLedger, { accepted: 3, merged: 1 });
     },
   ],
   [
@@ -273,7 +315,7 @@ const doctored: [string, string[], (evidence: ProofEvidence) => void][] = [
   ],
   [
     'a notification that was swapped for another in the journal',
-    ['unjournalled'],
+    ['unjournalled', 'invented'],
     ({ tables }) => {
       tables.deliveries[0]!.elements = JSON.stringify([{ line: 'hint', address: `${uri}0` }]);
     },
@@ -295,7 +337,7 @@ const doctored: [string, string[], (evidence: ProofEvidence) => void][] = [
   ],
   [
     'a resource that was announced and never published',
-    ['unpublished'],
+    ['unpublished', 'unexplained'],
     ({ truth }) => {
       truth.equipment[0]!.id = '2';
     },

@@ -44,8 +44,10 @@ export type Finding =
 
 export type Truth = { id: string; organizationId: string; uri: string; content: Record<string, unknown> };
 
+type Place = { topic: string; partition: number; offset: string };
+
 /** Where the service says that it has sent events of this address, as it tells everyone who asks. */
-export type Explained = { address: string; sent: { topic: string; partition: number; offset: string }[] };
+export type Explained = { address: string; sent: Place[] };
 
 /** Files and sockets that a process has open. */
 export type OpenFiles = { role: string; whenReady: number; atRest: number };
@@ -57,8 +59,9 @@ export type ProofEvidence = {
   /** How often a process was made to send again what Kafka had written, as the driver saw. */
   sentAgain: number;
   explained: Explained[];
-  /** How often the sender saw each address accepted. */
+  /** How often the sender saw each address accepted, and how often it said it at all, whatever was answered. */
   acceptedByAddress: ReadonlyMap<string, number>;
+  triedByAddress: ReadonlyMap<string, number>;
   strangersLet: number;
   unexplained503: number;
   /** Answers to the true sender by status, but for 204; 0 where a connection broke. */
@@ -139,20 +142,27 @@ function checkCauses({ ledger, tables, states }: ProofEvidence): Finding[] {
     }));
 }
 
-/** Each address is in the journal at least as often as the sender saw it accepted. */
-function checkJournal({ tables, acceptedByAddress }: ProofEvidence): Finding[] {
+/** Each address is in the journal at least as often as the sender saw it accepted, and no more often than it was said. */
+function checkJournal({ tables, acceptedByAddress, triedByAddress }: ProofEvidence): Finding[] {
   const journalled = new Map<string, number>();
   for (const { elements } of tables.deliveries) {
     for (const { address } of JSON.parse(String(elements)) as { address?: string }[]) {
       if (address !== undefined) journalled.set(address, (journalled.get(address) ?? 0) + 1);
     }
   }
-  return [...acceptedByAddress]
+  const lacking = [...acceptedByAddress]
     .filter(([address, count]) => (journalled.get(address) ?? 0) < count)
     .map(([address, count]) => ({
       kind: 'unjournalled' as const,
       text: `${address} was accepted ${count} times, the journal holds ${journalled.get(address) ?? 0}`,
     }));
+  const unsaid = [...journalled]
+    .filter(([address, count]) => (triedByAddress.get(address) ?? 0) < count)
+    .map(([address, count]) => ({
+      kind: 'invented' as const,
+      text: `${address} was sent ${triedByAddress.get(address) ?? 0} times, the journal holds ${count}`,
+    }));
+  return [...lacking, ...unsaid];
 }
 
 /** The last record by offset of everything that was announced is what the provider has. */
@@ -169,8 +179,9 @@ function checkTruth({ ledger, truth, announced }: ProofEvidence): Finding[] {
     const record = newest.get(key);
     if (record === undefined)
       return [{ kind: 'unpublished', text: `${key} was announced and is on no topic` }];
-    const document = JSON.parse(record.value) as Record<string, unknown>;
-    const difference = firstDifference(expected(content), published(document));
+    const document = documentOf(record);
+    const difference =
+      document === null ? noDocument : firstDifference(expected(content), published(document));
     return difference === null ? [] : [{ kind: 'untrue', text: `${key}: ${difference}` }];
   };
   return [
@@ -195,14 +206,25 @@ function checkAccess({ ledger, truth, states }: ProofEvidence): Finding[] {
     const record = newest.get(`${id}/organization-access/${id}`);
     if (record === undefined)
       return [...found, { kind: 'unpublished', text: `${id} was blocked and is on no topic` }];
-    const { access } = JSON.parse(record.value) as { access: string };
-    if (access !== expected)
-      found.push({ kind: 'untrue', text: `the topic has ${id} as ${access}, it is ${expected}` });
+    const told = documentOf(record)?.access ?? noDocument;
+    if (told !== expected)
+      found.push({ kind: 'untrue', text: `the topic has ${id} as ${told}, it is ${expected}` });
     return found;
   });
 }
 
-/** Whoever asks what became of a resource is told where its newest record stands. */
+const noDocument = 'its last record is no document';
+
+/** Null where the record holds none: that is a finding, and must not keep the others from being told. */
+function documentOf({ value }: TopicRecord): Record<string, unknown> | null {
+  try {
+    return JSON.parse(value) as Record<string, unknown> | null;
+  } catch {
+    return null;
+  }
+}
+
+/** Whoever asks what became of a resource is told where its newest record stands, and of no place where nothing of it does. */
 function checkExplained({ ledger, truth, explained }: ProofEvidence): Finding[] {
   const kinds = { equipment: truth.equipment, 'field-operation': truth.fieldOperations };
   const keys = new Map(
@@ -211,17 +233,27 @@ function checkExplained({ ledger, truth, explained }: ProofEvidence): Finding[] 
     ),
   );
   const newest = newestByKey(ledger.records);
-  const places = Map.groupBy(ledger.records, idOf);
+  const ofKeys = Map.groupBy(ledger.records, ({ key }) => key);
   return explained.flatMap(({ address, sent }): Finding[] => {
-    const record = newest.get(keys.get(address) ?? '');
-    if (record === undefined) return [];
-    const told = new Set(sent.map(({ topic, partition, offset }) => `${topic}/${partition}@${offset}`));
-    const stands = places.get(idOf(record)) ?? [];
-    if (stands.some(({ topic, partition, offset }) => told.has(`${topic}/${partition}@${offset}`))) return [];
+    const key = keys.get(address) ?? '';
+    const ofKey = ofKeys.get(key) ?? [];
+    const told = new Set(sent.map(placeOf));
+    const standing = new Set(ofKey.map(placeOf));
+    const found = [...told]
+      .filter((place) => !standing.has(place))
+      .map((place): Finding => {
+        return { kind: 'unexplained', text: `${address}: told is ${place}, where nothing of it stands` };
+      });
+    const record = newest.get(key);
+    if (record === undefined) return found;
+    const stands = ofKey.filter((one) => idOf(one) === idOf(record));
+    if (stands.some((one) => told.has(placeOf(one)))) return found;
     const text = `${address}: its newest record is at ${record.partition}@${record.offset}, told are ${[...told]}`;
-    return [{ kind: 'unexplained', text }];
+    return [...found, { kind: 'unexplained', text }];
   });
 }
+
+const placeOf = ({ topic, partition, offset }: Place): string => `${topic}/${partition}@${offset}`;
 
 const idOf = ({ headers }: TopicRecord): string => headers.find(([name]) => name === 'ce_id')?.[1] ?? '';
 

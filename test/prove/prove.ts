@@ -203,6 +203,7 @@ export async function prove(options: ProofOptions): Promise<ProofReport> {
       blocks: load.blocks,
       restAfterMs: rested ? restAfterMs : Number.POSITIVE_INFINITY,
       acceptedByAddress: sender.log.byAddress,
+      triedByAddress: sender.log.triedByAddress,
       strangersLet: sender.log.strangers.let,
       unexplained503: sender.log.unexplained,
       others: sender.log.others,

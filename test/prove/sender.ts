@@ -22,6 +22,8 @@ export type SenderLog = {
   late: number;
   /** How often each address was accepted. */
   byAddress: Map<string, number>;
+  /** How often each address was said in a try of the true sender, answered or not. */
+  triedByAddress: Map<string, number>;
   /** Deliveries by the receiver that accepted them. */
   byReceiver: Map<string, number>;
   /** Elements that no service can make sense of. */
@@ -75,6 +77,7 @@ export function startSender(
     tries: 0,
     late: 0,
     byAddress: new Map(),
+    triedByAddress: new Map(),
     byReceiver: new Map(),
     bad: 0,
     strangers: { sent: 0, let: 0 },
@@ -112,10 +115,7 @@ export function startSender(
     log.lastAcceptedAtMs = Date.now();
     for (const tell of tellAccepted) tell();
     tellAccepted = [];
-    for (const { targetResource } of notifications) {
-      if (typeof targetResource !== 'string') log.bad += 1;
-      else log.byAddress.set(targetResource, (log.byAddress.get(targetResource) ?? 0) + 1);
-    }
+    log.bad += notifications.length - countAddresses(log.byAddress, notifications);
   }
 
   async function deliver(notifications: Notification[]): Promise<void> {
@@ -125,6 +125,7 @@ export function startSender(
       const delayedMs = ownDelayMs();
       const status = await post(target, notifications, authorization);
       log.tries += 1;
+      countAddresses(log.triedByAddress, notifications);
       const tookMs = Date.now() - sinceMs - (ownDelayMs() - delayedMs);
       if (tookMs > answerMsMax && !stoppedSince(target, sinceMs)) log.late += 1;
       const silenceMs = Date.now() - log.lastAcceptedAtMs;
@@ -175,4 +176,13 @@ export function startSender(
       while (queue.length + busy > 0) await delay(20);
     },
   };
+}
+
+/** How many of them say an address. */
+function countAddresses(counts: Map<string, number>, notifications: Notification[]): number {
+  const addresses = notifications.flatMap(({ targetResource }) =>
+    typeof targetResource === 'string' ? [targetResource] : [],
+  );
+  for (const address of addresses) counts.set(address, (counts.get(address) ?? 0) + 1);
+  return addresses.length;
 }

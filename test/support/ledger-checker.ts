@@ -101,7 +101,10 @@ function checkTopic({ events, records }: LedgerEvidence): Violation[] {
   return found;
 }
 
-/** First appearances of each key in sequence order, and the last record by offset has the highest sequence. */
+/**
+ * First appearances of each key in sequence order, and the last record by offset has the highest sequence. Between partitions
+ * there is no order at all, so a key has one.
+ */
 function checkOrder({ records }: LedgerEvidence): Violation[] {
   const found: Violation[] = [];
   for (const [key, ofKey] of Map.groupBy(records, (record) => `${record.topic} ${record.key}`)) {
@@ -115,6 +118,9 @@ function checkOrder({ records }: LedgerEvidence): Violation[] {
       seen.add(id);
       if (sequence > highest) highest = sequence;
     }
+    const partitions = new Set(ofKey.map(({ partition }) => partition));
+    if (partitions.size > 1)
+      found.push({ kind: 'order', text: `${key} stands in partitions ${[...partitions].join(', ')}` });
     const last = ofKey.at(-1);
     if (last !== undefined && headerOf(last, 'ce_sequence') !== highest) {
       found.push({ kind: 'newest', text: `${key}: the last record is not the newest` });
