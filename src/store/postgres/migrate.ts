@@ -14,7 +14,7 @@ const turnLookMs = 100;
 
 /**
  * Throws `store.newer` when a newer version has contracted the schema, `settings.invalid` for a server that is too old,
- * does not keep what it commits or does not let us in, `store.unavailable` when it cannot be reached. `steps` are this
+ * does not keep what it commits or does not let us in, and a database that cannot hold every text, `store.unavailable` when it cannot be reached. `steps` are this
  * version's own unless a test says otherwise.
  */
 export async function migrate(config: ClientConfig, steps: Migration[] = migrations): Promise<void> {
@@ -116,17 +116,27 @@ async function appliedSteps(client: Client, steps: Migration[]): Promise<Set<str
   return new Set(rows.map(({ name }) => name));
 }
 
+/** Of databases that take every text: the second keeps bytes as they come. */
+const encodings = ['UTF8', 'SQL_ASCII'];
+
 /** Whoever was answered 204 relies on these. */
 async function checkServer(client: Client): Promise<void> {
-  const { rows } = await client.query<{ version: string; commit: string }>(
-    `SELECT current_setting('server_version_num') AS version, current_setting('synchronous_commit') AS commit`,
+  const { rows } = await client.query<{ version: string; commit: string; encoding: string }>(
+    `SELECT current_setting('server_version_num') AS version, current_setting('synchronous_commit') AS commit,
+       current_setting('server_encoding') AS encoding`,
   );
-  const { version, commit } = rows[0]!;
+  const { version, commit, encoding } = rows[0]!;
   if (Number(version) < 140_000) throw new Problem('settings.invalid', 'PostgreSQL 14 or later is needed');
   if (commit !== 'on') {
     throw new Problem(
       'settings.invalid',
       `the server insists on synchronous_commit=${commit}: it must be on`,
+    );
+  }
+  if (!encodings.includes(encoding)) {
+    throw new Problem(
+      'settings.invalid',
+      `the database has the encoding ${encoding}, which cannot hold every text: it must be UTF8`,
     );
   }
 }

@@ -165,6 +165,19 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'several stores on one 
     }
   });
 
+  test('a database that cannot hold every text is refused, and nothing is made in it', async () => {
+    const name = await server.createDatabase();
+    await server.query(`DROP DATABASE ${name}`);
+    await server.query(
+      `CREATE DATABASE ${name} ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0`,
+    );
+    const config = poolConfig({ url: server.url(name), connections: 1 });
+    const problem = { code: 'settings.invalid', message: expect.stringContaining('LATIN1') };
+    for (const look of [migrate, mustBeMigrated]) await expect(look(config)).rejects.toMatchObject(problem);
+    expect(await server.query(`SELECT 1 FROM pg_tables WHERE schemaname = 'public'`, name)).toEqual([]);
+    await server.dropDatabase(name);
+  });
+
   describe('the schema', () => {
     test('K13: is brought to its version once, however many start at once', async () => {
       expect((await migrated()).map(({ name }) => name)).toEqual(migrations.map(({ name }) => name));
