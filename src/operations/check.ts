@@ -42,6 +42,9 @@ export class CheckFailure extends Error {
   }
 }
 
+/** What another line says more of. */
+export const storeFirst = 'Look at the store first.';
+
 const timeoutMsDefault = 5000;
 /** The provider refuses signatures five minutes off; a host that keeps time is off by much less than this. */
 const offsetWarnMs = 10_000;
@@ -93,7 +96,7 @@ export async function runCheck(doors: CheckDoors): Promise<CheckLine[]> {
         : 'none set: alerts are log lines',
       'Look at the sinks’ addresses.',
     ),
-    ask('alerts', doors.alerts, 'not asked: it takes a store that can be read', 'Look at the store first.'),
+    ask('alerts', doors.alerts, 'not asked: it takes a store that can be read', storeFirst),
   ]);
   // A signature of another time is refused, so a part that fails may be the clock's doing.
   return [settingsLine(doors.settings), ...asked, clockLine(doors.clockOffsetMs(sinceMs))];

@@ -6,7 +6,7 @@ import request from 'supertest';
 import { conditionRows } from '../../../src/alert/catalogue';
 import { loadSettings } from '../../../src/config';
 import type { SealedConnection } from '../../../src/model/connection';
-import { isProblem } from '../../../src/model/problem';
+import { isProblem, Problem } from '../../../src/model/problem';
 import type { Store } from '../../../src/model/store';
 import { checkProvider } from '../../../src/wire/check-provider';
 import { makeOwnProvider, type OwnProvider } from '../../../src/wire/provider';
@@ -133,6 +133,16 @@ test('a check reads the connections anew: a token that was opened before and can
   await expect(checkProvider(own.check, async () => [])).rejects.toThrow(
     'stored tokens cannot be opened: no encryption key with id k3 is configured',
   );
+});
+
+test('a check of the provider that lacks the store leads to the store', async () => {
+  const full = async () => {
+    throw new Problem('store.unavailable', 'database or disk is full');
+  };
+  await expect(checkProvider(full, full)).rejects.toMatchObject({
+    message: 'not asked, since its tokens cannot be read: database or disk is full',
+    next: 'Look at the store first.',
+  });
 });
 
 test('a check that the provider refuses compares its clock all the same, and with nothing that was heard before', async () => {
