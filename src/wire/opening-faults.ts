@@ -67,7 +67,9 @@ export function storeAway(error: unknown, address: StoreAddress): unknown {
   // A name with several addresses, none of which answers, is an error without a message.
   const { code = '' } = (error.cause ?? {}) as NodeJS.ErrnoException;
   const said = error.message || code || 'no answer';
-  const what = refusals.find(([codes]) => codes.test(code))?.[1] ?? 'is not there';
+  // A file is made where there is none: what keeps it from being used is its disk or the system.
+  const usual = address.kind === 'sqlite' ? 'cannot be used now' : 'is not there';
+  const what = refusals.find(([codes]) => codes.test(code))?.[1] ?? usual;
   return new Problem(error.code, `the store of DATABASE_URL${host && ` at ${host}`} ${what}: ${said}`, error);
 }
 

@@ -112,6 +112,14 @@ describe('a store that cannot be had', () => {
     });
   });
 
+  test('a file whose disk is full is there, and cannot be used', () => {
+    const full = new Problem('store.unavailable', 'database or disk is full');
+    expect(storeFault(full, { kind: 'sqlite', path: 't.db' })).toMatchObject({
+      code: 'store.unavailable',
+      message: 'the store of DATABASE_URL cannot be used now: database or disk is full',
+    });
+  });
+
   test('one that stops answering while the process starts is named too', async () => {
     const loaded = loadSettings('serve', {
       ENCRYPTION_KEYS: `k1:${Buffer.alloc(32, 7).toString('base64')}`,
