@@ -112,7 +112,7 @@ function toSignal(
   const time = timeOf({ ...of, sinceMs }, options.journalMs, row.severity, options.nowMs);
   const since = `It has been so since ${plainTime(sinceMs)}.`;
   const description = [what, since, time.sentence].filter((text) => text !== '').join(' ');
-  const firstStep = firstStepFor(row.firstStep, id);
+  const firstStep = firstStepFor(of.firstStep ?? row.firstStep, id);
   const signal = signalOfRow({ ...row, firstStep }, { labels, description, sinceMs });
   return { ...signal, severity: time.severity, annotations: { ...signal.annotations, ...time.annotations } };
 }

@@ -60,6 +60,8 @@ export interface Condition {
   endsAtMs?: number;
   /** When it is over by itself, and nothing was lost by it. Left out where nobody knows. */
   overAtMs?: number;
+  /** What to do about this one, where it is not what its name asks for. */
+  firstStep?: string;
   /** Nothing is lost by it, however long it lasts, whatever its name stands for otherwise. */
   losesNothing?: boolean;
 }

@@ -43,6 +43,8 @@ const toldOnMsMax = 3_600_000;
 /** It comes first: what follows the words of a silence says since when that is so. */
 const pausedSentence =
   'Delivery was found paused, which sends nothing: `tramline delivery set --status active`.';
+const pausedStep =
+  'Resume delivery, unless it is meant to be paused: `tramline delivery set --status active`.';
 
 /**
  * One process at a time looks, chosen by a lease; what the provider refuses is tried again within a minute. Its steps
@@ -56,18 +58,18 @@ export function makeSubscriptionWatch(doors: WatchDoors): SubscriptionWatch {
   const listening = makeListening(doors.store, clock, lapseMs);
   let [holds, tells] = [false, false];
   let heldAtMs = 0;
-  let looks = 0;
-  let nextLookMs = 0;
+  let [looks, nextLookMs] = [0, 0];
   let findings: Findings = new Map();
   let lookedWhole = false;
-  let [silent, isPaused] = [new Set<string>(), false];
+  let silent = new Set<string>();
+  const pause = makePauseLook(doors);
 
   const silences = (): Condition[] =>
     silencesOf(book, findings, {
       silenceMsMin: doors.silenceMsMin,
       listeningSinceMs: listening.sinceMs(),
       nowMs: clock.nowMs(),
-    }).map((one) => (isPaused ? { ...one, detail: `${pausedSentence} ${one.detail}` } : one));
+    }).map(pause.told);
 
   /** Each is told as silent, or found in trouble, or was heard of: time in which nobody listened says nothing. */
   function isHeardOf(): boolean {
@@ -98,7 +100,7 @@ export function makeSubscriptionWatch(doors: WatchDoors): SubscriptionWatch {
     nextLookMs = clock.steadyMs() + Math.min(doors.checkMs, retryMsMax);
     ({ findings, whole: lookedWhole } = await lookAtSubscriptions(doors, { findings, whole: lookedWhole }));
     if (lookedWhole) looks = await doors.store.countLooks(1);
-    isPaused = silent.size > 0 && (await isDeliveryPaused(doors));
+    await pause.look(silent.size > 0);
     if (isOffered(book)) await doors.delivery();
     else if (!hasExpired(findings)) nextLookMs = clock.steadyMs() + doors.checkMs;
   }
@@ -117,7 +119,7 @@ export function makeSubscriptionWatch(doors: WatchDoors): SubscriptionWatch {
       if (clock.steadyMs() >= nextLookMs && doors.pausedMs() === 0) {
         await lookAndPlan();
         await listening.noteWork();
-      }
+      } else if (pause.isDue()) await pause.look(silent.size > 0);
       return tickMs;
     },
     settled: () => [
@@ -129,10 +131,21 @@ export function makeSubscriptionWatch(doors: WatchDoors): SubscriptionWatch {
   };
 }
 
-/** It may be ourselves who paused it. False where nobody can say. */
-async function isDeliveryPaused({ delivery, failed }: WatchDoors): Promise<boolean> {
-  const settings = await delivery().catch(failed);
-  return settings?.status === 'Paused';
+/** Whether delivery is paused, maybe by ourselves: once it was found so it is asked each minute, since it may be resumed anywhere. */
+function makePauseLook({ delivery, failed, clock, pausedMs }: WatchDoors) {
+  let [isPaused, nextMs] = [false, 0];
+  return {
+    isDue: () => isPaused && clock.steadyMs() >= nextMs && pausedMs() === 0,
+    /** Where nobody can say it is not. */
+    async look(matters: boolean): Promise<void> {
+      nextMs = clock.steadyMs() + retryMsMax;
+      isPaused = matters && (await delivery().catch(failed))?.status === 'Paused';
+    },
+    told: (silence: Condition): Condition =>
+      isPaused
+        ? { ...silence, detail: `${pausedSentence} ${silence.detail}`, firstStep: pausedStep }
+        : silence,
+  };
 }
 
 /** An Authorization value that the provider may use, and no delivery has come with. */

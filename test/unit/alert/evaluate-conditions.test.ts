@@ -81,6 +81,15 @@ test.each<[ConditionName, string, string]>([
   expect(signals[0]?.annotations.first_step).toContain(step);
 });
 
+test('a state that says what to do about it is told with that step', () => {
+  const labels = { subscription_id: 's1' };
+  const silent = { name: 'subscription-silent', sinceMs: noonMs, detail: 'No heartbeat.', labels } as const;
+  const firstStep = 'Resume delivery: `tramline delivery set --status active`.';
+  const stepOf = (condition: Condition) => signalsOf([condition])[0]?.annotations.first_step;
+  expect(stepOf({ ...silent, firstStep })).toBe(firstStep);
+  expect(stepOf(silent)).toContain('`tramline delivery get`');
+});
+
 test('consents that run out on one day are one incident, as urgent as the first of them', () => {
   const tokens = Array.from({ length: 300 }, (_, index): Condition => {
     const endsAtMs = noonMs + 30 * dayMs + index * 4 * minuteMs;

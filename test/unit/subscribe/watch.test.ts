@@ -199,9 +199,14 @@ test('of silence while delivery is paused it is said that it is', async () => {
   expect(silent!.detail).toMatch(
     /^Delivery was found paused, .*`tramline delivery set --status active`\. Subscription \S+ has sent no heartbeat since [^.]+\.\d+Z[^.]*\.$/,
   );
+  expect(silent!.firstStep).toContain('`tramline delivery set --status active`');
   deliveryStatus = 'Active';
-  await run(900_000);
+  const asked = confirmations;
+  await run(60_000);
   expect(watch.conditions()[0]!.detail).not.toContain('paused');
+  expect(watch.conditions()[0]!.firstStep).toBeUndefined();
+  await run(300_000);
+  expect(confirmations).toBe(asked + 1);
 });
 
 test('nothing is silent for what could not be heard while the store or the process stood still', async () => {
