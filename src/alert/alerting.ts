@@ -107,9 +107,8 @@ const sinkWaitMsMax = 250;
  * and costs the others nothing.
  */
 export function makeAlerting(parts: AlertingParts): Alerting {
-  const { clock, options, hooks = {}, isSettled = () => false } = parts;
+  const { clock, options, hooks = {}, isSettled = () => false, random = Math.random } = parts;
   const onPost = (line: PostLine) => hooks.posted?.(line);
-  const random = parts.random ?? Math.random;
   const lanes = parts.sinks.map((sink) => makeLane(sink, clock, onPost, random, options.resendMs));
   const book = makeAlertBook(parts.store, clock);
   const gather = makeGather(options);
@@ -117,8 +116,7 @@ export function makeAlerting(parts: AlertingParts): Alerting {
   const unrecorded = makeUnrecorded(parts.sinks, options);
   const relearning = makeRelearning();
   const times = { ...options, startedAtMs: clock.nowMs() };
-  let leading = false;
-  let refreshedAtMs = Number.NEGATIVE_INFINITY;
+  let [leading, refreshedAtMs] = [false, Number.NEGATIVE_INFINITY];
 
   /** What the sinks answered since the last call. */
   function collect(): PostedAlert[] {
@@ -157,7 +155,7 @@ export function makeAlerting(parts: AlertingParts): Alerting {
   }
 
   async function step(): Promise<'worked' | 'empty'> {
-    const own = parts.conditions();
+    const [own, beganMs] = [parts.conditions(), clock.steadyMs()];
     const { leads, alone, others } = await leader.confirm(own);
     leading = leads;
     if (!leads) {
@@ -167,7 +165,10 @@ export function makeAlerting(parts: AlertingParts): Alerting {
       return 'empty';
     }
     const told = [{ holder: parts.holder, conditions: own }, ...others];
-    const { alerts, offers, moved } = await decide(told, alone);
+    const { alerts, offers: decided, moved } = await decide(told, alone);
+    // Whoever stood still meanwhile may have been followed.
+    const stoodStill = clock.steadyMs() - beganMs >= options.leaseMs / 2;
+    const offers = stoodStill && !(await leader.confirm(own)).leads ? [] : decided;
     const posts = offers.map(({ lane, due }) => lane.post(due.map(toldOf)));
     if (posts.length > 0) {
       await someOf(posts, clock);

@@ -540,6 +540,27 @@ test('two processes on one store tell each sink once, also of what only the othe
   expect(world.manager.news().flat()).toEqual([]);
 });
 
+test('who stood still between deciding and telling, and was followed meanwhile, tells nothing of it', async () => {
+  const world = setUp();
+  await world.pass(1);
+  world.store.inputs.blocked = [aBlocked()];
+  const { saveAlerts } = world.store;
+  world.store.saveAlerts = async (alerts) => {
+    await saveAlerts(alerts);
+    if (alerts.every(({ name }) => name !== terms)) return;
+    world.store.saveAlerts = saveAlerts;
+    await world.store.holdLease('alerts', 'a', 0);
+    await world.store.holdLease('alerts', 'b', options.leaseMs);
+    await world.clock.advance(options.leaseMs);
+  };
+  await world.pass(5);
+  expect(world.store.rows()).toMatchObject([{ name: terms, state: 'firing' }]);
+  expect(world.manager.news()).toEqual([]);
+  await world.store.holdLease('alerts', 'b', 0);
+  await world.pass(6);
+  expect(world.manager.news()).toEqual([[`${terms} firing`]]);
+});
+
 test('who is cut off from the store tells no more of it than the store is away, and revives nothing', async () => {
   const away = { cut: false };
   const cutOff = (store: ReturnType<typeof makeMemoryAlerts>) =>
