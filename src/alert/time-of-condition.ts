@@ -61,7 +61,7 @@ const atProvider = 'not known: the provider does not say for how long it keeps w
 const lossless = 'no end: nothing is lost by it, however long it lasts';
 const inStore = 'no end while the store has space: what is decided waits in its order';
 const untilWhen: Record<Exclude<ConditionName, HoldsReads>, string> = {
-  'clock-off': 'not known: the provider does not say how often it repeats what was refused',
+  'clock-off': 'not known: it depends on what is refused for it, and on how far off it is',
   'delivery-secret-unopened': 'not known: the provider does not say how often it repeats what was refused',
   'kafka-unavailable': inStore,
   'listings-unread': 'no end: it is over when a sync has read them to their end',

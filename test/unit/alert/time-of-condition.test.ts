@@ -128,6 +128,15 @@ test.each(['clock-off', 'delivery-secret-unopened'] as const)(
   },
 );
 
+test('a clock that is off says nothing of refusals that it may not cause', () => {
+  const off: Condition = { name: 'clock-off', sinceMs: noonMs, detail: '' };
+  expect(timeOf(off, journalMs, 'critical', noonMs)).toEqual({
+    severity: 'critical',
+    annotations: { until_when: 'not known: it depends on what is refused for it, and on how far off it is' },
+    sentence: '',
+  });
+});
+
 test('whatever holds, its severity never falls while time passes, nor below its row’s', () => {
   const rank = { info: 0, warning: 1, critical: 2 };
   const hours = (min: number) => fc.integer({ min, max: 2000 }).map((count) => noonMs + count * 3_600_000);
