@@ -44,6 +44,7 @@ export interface ListedItem {
 export type ListingPage =
   | {
       partial: false;
+      /** The reader's own: where it empties them, nothing here holds their documents. */
       items: ListedItem[];
       address: string;
       mediaType: string;
@@ -139,7 +140,9 @@ export function makeListItems(parts: ListingParts): ListItems {
       if (page.partial) return yield partialOf(page);
       unreadable = noteUnreadable(unreadable, page, of.what === 'fields' ? fieldTrouble : itemTrouble);
       const { values, address, mediaType, next, total } = page;
-      const items = values.map((value) => itemOf(value, of.what === 'equipment' ? equipment : null));
+      const items = values
+        .splice(0)
+        .map((value) => itemOf(value, of.what === 'equipment' ? equipment : null));
       yield { partial: false, items, address, mediaType, next, total, changeToken: received };
     }
     if (unreadable !== null) yield malformedEntry(unreadable);
@@ -171,7 +174,7 @@ async function* listOld(
     for await (const page of pages({ first, operation: 'equipment-list', connection, call })) {
       if (page.partial) return yield withEnd(partialOf(page));
       unreadable = noteUnreadable(unreadable, page, itemTrouble);
-      const items = page.values.map((value) => itemOf(value, equipment));
+      const items = page.values.splice(0).map((value) => itemOf(value, equipment));
       const next = page.next ?? addresses[place + 1] ?? null;
       yield {
         partial: false,

@@ -40,6 +40,7 @@ export interface PartialEnd {
 
 export interface WholePage {
   partial: false;
+  /** The reader's own: it may empty them. */
   values: unknown[];
   /** Where it was asked for. */
   address: string;

@@ -43,6 +43,7 @@ export interface PartialEnd {
 export type ItemsPage =
   | {
       partial: false;
+      /** The reader's own: it may empty them. */
       items: Item[];
       address: string;
       mediaType: string;

@@ -25,6 +25,8 @@ export type ReadEnd =
   | { end: 'whole' }
   | { end: 'partial'; reason: string; detail: string; answer: Answer | null };
 
+type WholePage = Extract<ItemsPage, { partial: false }>;
+
 interface Pass {
   from: string | null;
   changeToken: string | null;
@@ -180,29 +182,17 @@ async function nextOf(pages: AsyncIterator<ItemsPage>): Promise<ItemsPage | null
 }
 
 async function finish(
-  { doors, progress, run }: Reading,
-  { kind, opened, connectionId }: DocumentListing,
-  page: Extract<ItemsPage, { partial: false }> | null,
+  reading: Reading,
+  listing: DocumentListing,
+  page: WholePage | null,
   state: State,
   after: ListedPage['after'],
 ): Promise<void> {
-  const { store, judge, clock } = doors;
+  const { doors, progress, run } = reading;
+  const { opened, connectionId } = listing;
   const { counts } = progress;
-  const { organizationId } = opened;
-  const { full } = progress.wanted;
-  let items = await named(page?.items ?? [], kind, doors);
-  counts.listed += items.length;
-  if (opened.known && !full && items.length > 0) {
-    const { comparable, summaries, others } = summariesOf(items, { kind, organizationId }, judge);
-    const places = await store.compareListed(run, opened.id, summaries);
-    counts.unchanged += comparable.length - places.length;
-    items = [...places.map((place) => comparable[place]!), ...others];
-  }
-  state.nowhere ??= nowhereAmong(items, page?.address);
-  const observedAt = new Date(clock.nowMs()).toISOString();
-  const about = { kind, organizationId, connectionId, mediaType: page?.mediaType ?? '', observedAt, full };
-  const judged = judgePage(items, about, judge);
-  const result = await store.finishPage({
+  const judged = page === null ? nothing : await judgedOf(reading, listing, page, state);
+  const result = await doors.store.finishPage({
     run,
     listingId: opened.id,
     revision: state.revision,
@@ -219,8 +209,35 @@ async function finish(
   if (result.left > 0) doors.due();
 }
 
+const nothing = { drafts: [], hints: [] };
+
+/** Empties the page, so that its documents are not held while what they came to is written and the next is asked for. */
+async function judgedOf(
+  { doors, progress, run }: Reading,
+  { kind, opened, connectionId }: DocumentListing,
+  page: WholePage,
+  state: State,
+): Promise<ReturnType<typeof judgePage>> {
+  const { store, judge, clock } = doors;
+  const { counts } = progress;
+  const { organizationId } = opened;
+  const { full } = progress.wanted;
+  let items = await named(page.items.splice(0), kind, doors);
+  counts.listed += items.length;
+  if (opened.known && !full && items.length > 0) {
+    const { comparable, summaries, others } = summariesOf(items, { kind, organizationId }, judge);
+    const places = await store.compareListed(run, opened.id, summaries);
+    counts.unchanged += comparable.length - places.length;
+    items = [...places.map((place) => comparable[place]!), ...others];
+  }
+  state.nowhere ??= nowhereAmong(items, page.address);
+  const observedAt = new Date(clock.nowMs()).toISOString();
+  const { mediaType } = page;
+  return judgePage(items, { kind, organizationId, connectionId, mediaType, observedAt, full }, judge);
+}
+
 /** What cannot be judged from a page is read, and what stands nowhere cannot be: no list after a new token holds it. */
-function nowhereAmong(items: Item[], address = ''): PartialEnd | null {
+function nowhereAmong(items: Item[], address: string): PartialEnd | null {
   const one = items.find((item) => item.address === null);
   if (one === undefined) return null;
   const which = `entry ${one.id ?? 'without an id'} cannot be judged, and no link says where it is read`;

@@ -102,16 +102,24 @@ test('an id that nothing can be read by is none: it is told, and the rest of the
 });
 
 test('an operation without an id is told nowhere while its link says where it stands, a field is', async () => {
-  const body = { values: [{ name: 'x', links: [{ rel: 'self', uri: 'https://a.test/x?token=canary' }] }] };
-  const { page } = await list({ of: operations }, { body });
+  const self = { rel: 'self', uri: 'https://a.test/x?token=canary' };
+  const given = () => ({ body: { values: [{ name: 'x', links: [self] }] } });
+  const { page } = await list({ of: operations }, given);
   expect(page).toMatchObject({ partial: false, items: [{ id: null }] });
-  const fields = await list(
-    { of: { what: 'fields', address: 'https://a.test/fields?token=canary' } },
-    { body },
-  );
+  const fields = await list({ of: { what: 'fields', address: 'https://a.test/fields?token=canary' } }, given);
   expect(fields.page).toMatchObject({ partial: true, reason: 'malformed-entry', answer: null });
   expect(JSON.stringify(fields.page)).not.toContain('canary');
 });
+
+test.each([operations, { what: 'equipment', organizationId: '4711' }] as const)(
+  'the documents of a page of %j are in its items alone',
+  async (of) => {
+    const body = { values: [{ id: '1' }, { id: '2' }] };
+    const { pages } = await list({ of }, { body });
+    expect(pages).toMatchObject([{ items: [{ body: { id: '1' } }, { body: { id: '2' } }] }]);
+    expect(body.values).toEqual([]);
+  },
+);
 
 test('a field whose link to its operations cannot be read is told, and is not one without any', async () => {
   const fields = [

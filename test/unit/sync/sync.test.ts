@@ -88,7 +88,9 @@ function stage(script: Script, more: Partial<SyncDoors> = {}, units = 'metric') 
     const turn = turns.get(name) ?? 0;
     turns.set(name, turn + 1);
     const told = script[name] ?? [[name === 'organizations' ? organizations(seenAs('4711')) : pageOf([])]];
-    yield* told[Math.min(turn, told.length - 1)]! as never[];
+    // Each time as new: a page's items are its reader's own.
+    for (const page of told[Math.min(turn, told.length - 1)]!)
+      yield ('items' in page ? { ...page, items: [...page.items] } : page) as never;
   }
   const doors: SyncDoors = {
     store: hand.store,
@@ -208,6 +210,28 @@ test('nothing is asked in a pause, by no listing, however long it becomes; the r
   expect(askedAtMs.filter((at) => at === endMs).length).toBeGreaterThanOrEqual(many.length);
   const saidAt = (ms: number) => new Date(beganMs + ms).toISOString();
   expect(new Set(saidUntil)).toEqual(new Set([saidAt(180_000), saidAt(780_000)]));
+});
+
+test('documents are held until their page is judged, and not while it is written', async () => {
+  const pages = [pageOf([item('1')], 'https://p?2'), pageOf([item('2')])];
+  const { run, doors } = stage({ equipment: [pages] });
+  const given: Item[][] = [];
+  const { listing } = doors.provider;
+  doors.provider.listing = async function* (request, signal) {
+    for await (const page of listing(request, signal)) {
+      if (!page.partial) given.push(page.items);
+      yield page;
+    }
+  };
+  const held: number[] = [];
+  const { finishPage } = doors.store;
+  const noting: typeof finishPage = (page) => {
+    if (page.drafts.length > 0) held.push(given.flat().length);
+    return finishPage(page);
+  };
+  doors.store = Object.create(doors.store, { finishPage: { value: noting } });
+  expect(await run()).toMatchObject({ listed: 2, published: 2, partial: [] });
+  expect(held).toEqual([0, 0]);
 });
 
 describe('how many listings there are', () => {
