@@ -7,6 +7,7 @@ import type { Attempt } from './attempt';
 import { classify, type Verdict } from './classify';
 import type { Exchange, HttpClient, Method, ReceivedHeaders, SentHeaders } from './client';
 import { httpDateMs } from './http-date';
+import { makeTurns } from './one-at-a-time';
 import type { Operation, ProviderDoors, ProviderOptions } from './options';
 import type { Signer } from './sign';
 
@@ -53,8 +54,24 @@ export interface AskParts {
 
 type AcceptingHeaders = SentHeaders & { Accept: string };
 
+/** Below so many bytes a body is read in no more time than anybody would notice. */
+const largeBytesMin = 256 * 1024;
+
+/** Larger bodies are read one at a time: of many that come together each would hold up every delivery for all the others. */
 export function makeAsk(line: Line): Ask {
-  return async (question, attempt) => line.verdictOf(await line.exchange(question, attempt), question);
+  const turn = makeTurns();
+  return async (question, attempt) => {
+    const exchange = await line.exchange(question, attempt);
+    if (exchange.status === null || exchange.body.length < largeBytesMin)
+      return line.verdictOf(exchange, question);
+    const mine = turn();
+    const cut = await attempt.during(mine);
+    const { wireBytes } = exchange;
+    if (cut === 'aborted') return line.verdictOf({ status: null, code: cut, wireBytes }, question);
+    // The provider has answered in time: that others go first is not its fault.
+    if (cut === 'deadline') await mine;
+    return line.verdictOf(exchange, question);
+  };
 }
 
 export function makeLine({ options, doors, client, signer, isEquipment }: AskParts): Line {
