@@ -60,6 +60,15 @@ export const webhookHmacSecret: Kind<Secret> = {
   accepts: 'base64, optionally after `whsec_`',
 };
 
+/** What stands behind `Bearer` in a header: a space would end it, and nothing else could be sent there. */
+export const bearerToken: Kind<Secret> = {
+  schema: z
+    .string()
+    .regex(/^[\x21-\x7e]{1,4096}$/)
+    .transform((value) => new Secret(value)),
+  accepts: 'at most 4096 printable characters without spaces',
+};
+
 /** A header value as the provider sends it, compared byte for byte. */
 export const authorizationValue: Kind<Secret> = {
   schema: z

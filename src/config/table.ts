@@ -29,6 +29,7 @@ import {
 } from './addresses';
 import {
   authorizationValue,
+  bearerToken,
   providerTokens,
   sealingKeys,
   webhookHmacSecret,
@@ -52,8 +53,11 @@ export const table = {
   PORT: withDefault(port, '8080', 'Its port; 0 takes a free one.'),
   OPERATIONS_HOST: withDefault(hostname, '127.0.0.1', 'Operations listener: probes, metrics, API.'),
   OPERATIONS_PORT: withDefault(port, '9464', 'Its port; 0 takes a free one.'),
-  OPERATIONS_TOKEN: hidden(secret, 'Bearer token of the API. Without it the API answers on loopback only.'),
-  PUBLIC_URL: optional(webAddress, 'How the provider and browsers reach the public listener.'),
+  OPERATIONS_TOKEN: hidden(
+    bearerToken,
+    'Bearer token of the API. Without it the API answers on loopback only.',
+  ),
+  PUBLIC_URL: optional(webFolder, 'How the provider and browsers reach the public listener.'),
   DATABASE_URL: withDefault(
     storeAddress,
     'sqlite:./data/tramline.db',
