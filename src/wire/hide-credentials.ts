@@ -42,12 +42,12 @@ export function hideCredentials(client: ProviderClient, credentials: Credentials
     },
     async *organizations(connectionId, signal) {
       for await (const page of client.organizations(connectionId, signal)) {
-        yield cleanPage(page, secretsOf(connectionId, credentials), clean);
+        yield cleanPage(page, connectionId, credentials);
       }
     },
     async *listing(request, signal) {
       for await (const page of client.listing(request, signal)) {
-        yield cleanPage(page, secretsOf(request.connectionId, credentials), clean);
+        yield cleanPage(page, request.connectionId, credentials);
       }
     },
     data: cleanData(client.data, cleanFault),
@@ -113,12 +113,12 @@ function cleanData(data: ProviderData, clean: Clean): ProviderData {
 
 function cleanPage<Page extends OrganizationsPage | ListingPage>(
   page: Page,
-  secrets: string[],
-  clean: (answer: Answer) => Answer,
+  connectionId: string,
+  credentials: Credentials,
 ): Page {
   if (!page.partial) return page;
-  const answer = page.answer === null ? null : clean(page.answer);
-  return { ...page, detail: hide(page.detail, secrets), answer };
+  const answer = page.answer === null ? null : cleanAnswer(page.answer, credentials);
+  return { ...page, detail: hide(page.detail, secretsOf(connectionId, credentials)), answer };
 }
 
 /** Where the provider's words stand in an answer. */

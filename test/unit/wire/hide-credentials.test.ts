@@ -31,7 +31,11 @@ const request: ReadRequest = {
 };
 
 /** A client that answers this to everything. */
-function clientAnswering(answer: Answer, pages: OrganizationsPage[] = []): ProviderClient {
+function clientAnswering(
+  answer: Answer,
+  pages: OrganizationsPage[] = [],
+  connections = () => [ann],
+): ProviderClient {
   const plain: ProviderClient = {
     read: async () => ({ answer, cost }),
     probe: async () => answer,
@@ -57,7 +61,7 @@ function clientAnswering(answer: Answer, pages: OrganizationsPage[] = []): Provi
   };
   return hideCredentials(plain, {
     clientSecret: new Secret('secret-of-the-client'),
-    connections: () => [ann],
+    connections,
     former: () => [new Secret('former-token-of-ann')],
   });
 }
@@ -131,6 +135,22 @@ test('a document, a page and an answer without words pass untouched', async () =
   expect(await allOf(clientAnswering(ok, [page]).organizations('c1'))).toEqual([page]);
   const unknown: Answer = { kind: 'no-access', connectionId: 'gone', message: null };
   expect(await clientAnswering(unknown).probe(due)).toEqual(unknown);
+});
+
+test('a page that was read opens no credential, and one that was not does', async () => {
+  let opened = 0;
+  const connections = () => {
+    opened += 1;
+    return [ann];
+  };
+  const read: OrganizationsPage = { partial: false, organizations: [] };
+  const answer = refusedWith(token);
+  await allOf(clientAnswering(answer, [read, read], connections).organizations('c1'));
+  expect(opened).toBe(0);
+  const broken: OrganizationsPage = { partial: true, reason: 'call-failed', detail: `not ${token}`, answer };
+  const [page] = await allOf(clientAnswering(answer, [broken], connections).organizations('c1'));
+  expect(opened).toBeGreaterThan(0);
+  expect(page).toMatchObject({ detail: 'not [secret]', answer: { message: '[secret]' } });
 });
 
 test('what a person reads directly quotes no credential either', async () => {
