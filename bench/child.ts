@@ -3,7 +3,7 @@
 import { type ChildProcess, fork, spawn } from 'node:child_process';
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { nodeFlags } from '../test/support/node-flags';
+import { nodeEnvironment, nodeFlags } from '../test/support/node-flags';
 import { endWithRunner } from '../test/support/reaper';
 import { repositoryRoot } from '../test/support/repository';
 import { until } from '../test/support/until';
@@ -35,7 +35,7 @@ export async function startChild(
   const startedAt = performance.now();
   const child = spawn(process.execPath, [...flags(entry), pathOf(entry), ...words], {
     cwd: folder,
-    env: { PATH, HOME, ...environment },
+    env: { PATH, HOME, ...(isServe(entry) ? nodeEnvironment() : {}), ...environment },
     stdio: ['ignore', output, output],
   });
   closeSync(output);
@@ -60,12 +60,17 @@ export async function startChild(
  * for whoever looks for where time goes.
  */
 function flags(entry: string): string[] {
-  const name = entry
-    .slice(entry.lastIndexOf('/') + 1)
-    .replaceAll('-', '_')
-    .toUpperCase();
+  const name = nameOf(entry).replaceAll('-', '_').toUpperCase();
   const wanted = (process.env[`BENCH_FLAGS_${name}`] ?? '').split(' ').filter((flag) => flag !== '');
-  return name.startsWith('SERVE') ? [...nodeFlags(), ...wanted] : wanted;
+  return isServe(entry) ? [...nodeFlags(), ...wanted] : wanted;
+}
+
+function isServe(entry: string): boolean {
+  return nameOf(entry).startsWith('serve');
+}
+
+function nameOf(entry: string): string {
+  return entry.slice(entry.lastIndexOf('/') + 1);
 }
 
 function pathOf(entry: string): string {

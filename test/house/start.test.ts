@@ -1,27 +1,41 @@
 // The command says in its first line how Node is to be started; who starts it in another way must say the same.
+import { spawnSync } from 'node:child_process';
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { nodeFlags } from '../support/node-flags';
+import { nodeEnvironment, nodeFlags, startWords } from '../support/node-flags';
 import { repositoryRoot } from '../support/repository';
 
-function scriptsWithOtherFlags(scripts: Record<string, string>, flags: string[]): string[] {
-  const start = `node ${[...flags, 'dist/src/cli.js'].join(' ')}`;
+function scriptsThatStartOtherwise(scripts: Record<string, string>, words: string[]): string[] {
+  const start = [...words, 'dist/src/cli.js'].join(' ');
   return Object.entries(scripts)
     .filter(([, script]) => script.includes('dist/src/cli.js') && !script.includes(start))
     .map(([name]) => name);
 }
 
-test('every script starts the command with the flags of its first line', () => {
+test('every script starts the command with the words of its first line', () => {
   const { scripts } = JSON.parse(readFileSync(join(repositoryRoot(), 'package.json'), 'utf8')) as {
     scripts: Record<string, string>;
   };
-  expect(nodeFlags().length).toBeGreaterThan(0);
-  expect(scriptsWithOtherFlags(scripts, nodeFlags())).toEqual([]);
+  expect(scriptsThatStartOtherwise(scripts, startWords())).toEqual([]);
+});
+
+test('the words of its first line start a Node with what they set', () => {
+  const print = ['-p', 'JSON.stringify([process.env, process.execArgv])'];
+  const { stdout } = spawnSync('/usr/bin/env', [...startWords(), ...print], { encoding: 'utf8' });
+  const [environment, flags] = JSON.parse(stdout) as [Record<string, string>, string[]];
+  expect(environment).toMatchObject(nodeEnvironment());
+  expect(flags).toEqual(expect.arrayContaining(nodeFlags()));
 });
 
 test('a script that starts it without them is caught', () => {
-  const scripts = { bare: 'node dist/src/cli.js serve', other: 'node --flag dist/src/cli.js', build: 'tsc' };
-  expect(scriptsWithOtherFlags(scripts, ['--flag'])).toEqual(['bare']);
+  const words = ['env', 'A=2', 'node', '--flag'];
+  const scripts = {
+    bare: 'node dist/src/cli.js serve',
+    flagged: 'node --flag dist/src/cli.js',
+    same: `exec ${words.join(' ')} dist/src/cli.js`,
+    build: 'tsc',
+  };
+  expect(scriptsThatStartOtherwise(scripts, words)).toEqual(['bare', 'flagged']);
 });
 
 /** A shell that only waits for the command would end alone at the signal that npm passes on. */

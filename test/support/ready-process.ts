@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
-import { nodeFlags } from './node-flags';
+import { nodeEnvironment, nodeFlags } from './node-flags';
 import { endWithRunner } from './reaper';
 import { repositoryRoot } from './repository';
 import { until } from './until';
@@ -90,7 +90,7 @@ export async function startProcess(options: ProcessOptions): Promise<ReadyProces
   ];
   const child = spawn(program!, words, {
     cwd: options.workingFolder ?? repositoryRoot(),
-    env: { PATH, HOME, ...options.environment },
+    env: { PATH, HOME, ...nodeEnvironment(), ...options.environment },
     stdio: ['ignore', 'pipe', 'pipe'],
     ...options.identity,
   });
