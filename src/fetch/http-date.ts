@@ -5,15 +5,16 @@
 const day = '(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)';
 const month = '(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)';
 const time = '\\d{2}:\\d{2}:\\d{2}';
-const withZone = new RegExp(
-  `^(?:${day}, \\d{2} ${month} \\d{4}|(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day, \\d{2}-${month}-\\d{2}) ${time} GMT$`,
+const form = new RegExp(
+  `^(?:${day}, \\d{2} ${month} \\d{4} ${time} GMT|` +
+    `(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day, \\d{2}-${month}-\\d{2} ${time} GMT|` +
+    `${day} ${month} [ \\d]\\d ${time} \\d{4})$`,
 );
-const withoutZone = new RegExp(`^${day} ${month} [ \\d]\\d ${time} \\d{4}$`);
 
 /** Milliseconds since the epoch; null for what is none of the three. */
 export function httpDateMs(said: string | undefined): number | null {
-  if (said === undefined) return null;
-  const text = withoutZone.test(said) ? `${said} GMT` : said;
-  const ms = text !== said || withZone.test(said) ? Date.parse(text) : Number.NaN;
+  if (said === undefined || !form.test(said)) return null;
+  // The third names no zone, and would be read in the machine's own.
+  const ms = Date.parse(said.endsWith('GMT') ? said : `${said} GMT`);
   return Number.isNaN(ms) ? null : ms;
 }

@@ -147,6 +147,11 @@ describe('how long to wait', () => {
     expect(wait(429, headers)).toBe(10_000);
   });
 
+  test('a date is measured on our own where the provider shows none that is one', () => {
+    const headers = { date: 'Mon, 23 Nov 2026', 'retry-after': new Date(startMs + 90_000).toUTCString() };
+    expect(wait(429, headers)).toBe(90_000);
+  });
+
   test('503 keeps the wait it names', () => {
     expect(wait(503, { 'retry-after': '120' })).toBe(120_000);
     expect(wait(503, { 'retry-after': 'soon' })).toBeNull();

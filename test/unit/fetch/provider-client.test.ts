@@ -95,6 +95,15 @@ describe('one call', () => {
     expect(staged.calls[1]).toMatchObject({ operation: 'equipment', elapsedMs: null });
   });
 
+  test('a Date that is none of HTTP’s says nothing of the provider’s clock', async () => {
+    catalog();
+    equipmentApi()
+      .get('/isg/equipment/217001?embed=devices,equipment')
+      .reply(200, { id: 217001 }, { ...json, date: 'Mon, 23 Nov 2026' });
+    await staged.client.read(requestFor(`${equipmentOrigin}/isg/equipment/217001`));
+    expect(staged.calls[1]).toMatchObject({ operation: 'equipment', serverDateMs: null });
+  });
+
   test('F-14: a 304 where nothing is known yet is neither a read that ended nor a list without anything', async () => {
     catalog();
     equipmentApi().get('/isg/equipment/217001?embed=devices,equipment').reply(304);
