@@ -70,7 +70,7 @@ export interface DeliveryWanted {
 export interface SubscriptionsApi {
   /** What one user's refusal hides is a fault; those of the others are listed. */
   list(): AsyncIterable<Listed<SubscriptionView>>;
-  /** null: accepted, and not to be seen yet. */
+  /** `provider.malformed`, too, where neither the answer nor the list shows it: it may have been made. */
   create(wanted: SubscriptionWanted): Promise<SubscriptionView>;
   /** Ends nothing that is lost: an `Expired` one is `Active` again. */
   renew(id: string): Promise<SubscriptionView>;

@@ -83,6 +83,17 @@ test('what the provider refuses, or nobody has, ends with its own exit code', as
   expect((await tramline('subscriptions', 'create')).code).toBe(2);
 });
 
+test('one that neither the answer nor the list shows ends with 1: whether it was made is not known', async () => {
+  const match = { method: 'POST', path: '/eventSubscriptions$' };
+  await story.simulator.setFaults([{ match, times: 1, status: 200, body: {} }]);
+  const { code, answer, error } = await tramline('subscriptions', 'create', '--event-type', 'equipment');
+  expect([code, answer]).toEqual([1, null]);
+  expect(error).toMatch(
+    /expected the subscription with its id, got an object without it, and none is listed.*not known: look.*http:\S+\/eventSubscriptions\b/s,
+  );
+  await story.simulator.setFaults([]);
+});
+
 test('W18: while the Authorization value is rotated both are accepted, nothing is lost, and then the old one is 401', async () => {
   const [, machine] = await story.equipment();
   await story.simulator.changeSettings({ rotationLagMs: 1500 });
