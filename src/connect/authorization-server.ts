@@ -9,7 +9,7 @@ import type { Clock } from '../tools/clock';
 import { Secret } from '../tools/secret';
 import { browserAddress } from './browser-address';
 import { callAt, GrantRefusal, refusalOf } from './grant-refusal';
-import { objectOf, shapeOf, tokenAnswerOf } from './token-answer';
+import { isPage, objectOf, shapeOf, tokenAnswerOf } from './token-answer';
 
 export interface AuthorizationServerOptions {
   issuer: string;
@@ -126,8 +126,8 @@ export function makeAuthorizationServer(
         ['token_type_hint', hint],
       ]);
       if (reply.status !== 200) throw refusalOf(reply, callAt('the revocation call', revocation));
-      // What its body says means nothing (RFC 7009 section 2.2); a page is none of this server's, but of one on the way.
-      return !/^\s*</.test(reply.body);
+      // What its body says means nothing else (RFC 7009 section 2.2).
+      return !isPage(reply);
     },
   };
 }

@@ -5,6 +5,7 @@
  */
 import type { TokenCalls, TokenListings, TokenReply, UserToken } from '../model/consent';
 import type { AuthorizationServer } from './authorization-server';
+import { isPage } from './token-answer';
 
 export interface EndDoors {
   calls: Pick<TokenCalls, 'call' | 'links'> & TokenListings;
@@ -37,9 +38,8 @@ export async function endConnection({ calls, server }: EndDoors, organizationId:
   return false;
 }
 
-/** A success that brings a page is a gateway's on the way, and says nothing of the provider. */
 function isDone(reply: TokenReply): boolean {
-  return reply.status !== null && reply.status < 300 && !/^\s*</.test(reply.body);
+  return reply.status !== null && reply.status < 300 && !isPage(reply);
 }
 
 /** null: none is given. */

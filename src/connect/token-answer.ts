@@ -83,6 +83,11 @@ export function shapeOf({ mediaType, body }: { mediaType: string; body: string }
   return `${mediaType || 'no media type'}, ${body.length} characters`;
 }
 
+/** Written for a person by something on the way: whatever its status, it says nothing of the provider. */
+export function isPage({ body }: { body: string }): boolean {
+  return /^\s*</.test(body);
+}
+
 /** Without its text: it may be what nobody should read. */
 function kindOf(value: unknown): string {
   if (value === undefined || value === null) return 'none';
