@@ -60,8 +60,9 @@ const passing = new Set([408, 409, 421, 423, 425]);
 export function classify(exchange: Exchange, about: Classification): Verdict {
   if (exchange.status === null) {
     if (exchange.code === 'aborted') return { kind: 'aborted' };
-    const { code } = exchange;
-    return transient(code, `${unreadAnswers[code] ?? 'no answer'}: ${code}`, about);
+    const { code, wireBytes } = exchange;
+    const came = wireBytes === 0 ? 'no answer' : 'only a part of the answer came';
+    return transient(code, `${unreadAnswers[code] ?? came}: ${code}`, about);
   }
   const { status, headers, body } = exchange;
   if (status === 200) return classifyDocument(headers, body, about);

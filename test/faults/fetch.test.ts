@@ -281,7 +281,7 @@ describe('F-3: one deadline over headers and body', () => {
   afterEach(() => jest.useRealTimers());
 
   /** Not a moment before its deadline, and then at once. */
-  async function expectEndAtDeadline(reading: ReturnType<typeof read>) {
+  async function expectEndAtDeadline(reading: ReturnType<typeof read>, came: string) {
     let ended = false;
     void reading.then(() => {
       ended = true;
@@ -290,7 +290,8 @@ describe('F-3: one deadline over headers and body', () => {
     await new Promise(setImmediate);
     expect(ended).toBe(false);
     jest.advanceTimersByTime(1);
-    expect((await reading).answer).toMatchObject({ kind: 'transient', code: 'deadline' });
+    const detail = `${came}: deadline`;
+    expect((await reading).answer).toMatchObject({ kind: 'transient', code: 'deadline', detail });
   }
 
   test('ends a read without headers', async () => {
@@ -299,7 +300,7 @@ describe('F-3: one deadline over headers and body', () => {
     });
     const reading = read();
     await asking;
-    await expectEndAtDeadline(reading);
+    await expectEndAtDeadline(reading, 'no answer');
   });
 
   test('ends a read whose body drips, and its connection', async () => {
@@ -317,7 +318,7 @@ describe('F-3: one deadline over headers and body', () => {
     });
     const reading = read();
     while (drips < 3) await new Promise(setImmediate);
-    await expectEndAtDeadline(reading);
+    await expectEndAtDeadline(reading, 'only a part of the answer came');
     await closed;
     clearInterval(timer);
   });

@@ -347,12 +347,14 @@ test('any other 403 is handed back, with whether it names the client', () => {
 });
 
 test.each([
-  ['connection-reset', 'no answer: connection-reset'],
-  ['body-cut', 'the answer was cut, or is no whole gzip stream: body-cut'],
-  ['body-too-large', 'the answer is larger than PROVIDER_BODY_BYTES_MAX: body-too-large'],
-  ['encoding-refused', 'the answer is packed otherwise than by gzip: encoding-refused'],
-])('what came, if anything did, is told of %s', (code, detail) => {
-  expect(classify({ status: null, code, wireBytes: 0 }, about)).toMatchObject({ code, detail });
+  ['connection-reset', 'no answer: connection-reset', 0],
+  ['deadline', 'no answer: deadline', 0],
+  ['deadline', 'only a part of the answer came: deadline', 7],
+  ['body-cut', 'the answer was cut, or is no whole gzip stream: body-cut', 7],
+  ['body-too-large', 'the answer is larger than PROVIDER_BODY_BYTES_MAX: body-too-large', 0],
+  ['encoding-refused', 'the answer is packed otherwise than by gzip: encoding-refused', 7],
+])('what came, if anything did, is told of %s as %s', (code, detail, wireBytes) => {
+  expect(classify({ status: null, code, wireBytes }, about)).toMatchObject({ code, detail });
 });
 
 test('no answer at all is worth another attempt, unless the process stops', () => {
