@@ -68,11 +68,9 @@ async function revoke({ output }: CommandContext, api: Api, id: string): Promise
   if (output.json) output.value(revoked);
   else {
     output.line(`${id} is erased here.`);
-    output.line(
-      revoked.atProvider
-        ? 'The provider took its tokens back.'
-        : 'The provider was not told: its user can end the consent there.',
-    );
+    const unsaid =
+      'The provider did not say that it took its tokens back: its user can end the consent there.';
+    output.prose('', revoked.atProvider ? 'The provider took its tokens back.' : unsaid);
     showUnattended(output, revoked);
     output.next('See who waits for a new consent: tramline organizations list');
   }

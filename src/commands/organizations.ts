@@ -210,8 +210,8 @@ function showForgotten(
     ended ? 'The provider has no connection of it any more.' : 'The provider did not end its connection.',
   );
   for (const { connection, atProvider, ...left } of revoked) {
-    const there = atProvider ? 'the provider took its tokens back' : 'the provider was not told';
-    output.line(`Connection ${connection} saw nobody else and is erased; ${there}.`);
+    const there = atProvider ? 'took its tokens back' : 'did not say that it took its tokens back';
+    output.prose('', `Connection ${connection} saw nobody else and is erased; the provider ${there}.`);
     showUnattended(output, left);
   }
   if (seenBy.length > 0) output.line(`Still seen by: ${seenBy.join(', ')}.`);

@@ -154,6 +154,14 @@ describe.each(['service', 'store'] as const)('through the %s', (via) => {
     }
   });
 
+  test('of a forgotten one’s connection whose end was not confirmed it is not said that the provider was not told', async () => {
+    const revoked = { id: 'c1', state: 'revoked', atProvider: false, subscriptions: [] };
+    Object.assign(shell.sample.connections, { revoke: async () => revoked });
+    expect((await shell.run('organizations', 'forget', '4712', '--yes')).out).toContain(
+      'Connection c1 saw nobody else and is erased; the provider did not say that it\ntook its tokens back.\n',
+    );
+  });
+
   test('an organization is forgotten once that is confirmed by its id, or with --yes', async () => {
     shell.answers = ['y'];
     expect(await shell.run('organizations', 'forget', '4712')).toMatchObject({ code: 1, out: '' });

@@ -152,6 +152,14 @@ test('connections are listed and revoked', async () => {
   expect((await shell.run('connections', 'revoke', 'nobody')).code).toBe(3);
 });
 
+test('of a revocation that was asked for and not confirmed it is not said that the provider was not told', async () => {
+  const revoked = { id: 'c1', state: 'revoked', atProvider: false, subscriptions: [] };
+  Object.assign(shell.sample.connections, { revoke: async () => revoked });
+  expect((await shell.run('connections', 'revoke', 'c1')).out).toContain(
+    'The provider did not say that it took its tokens back: its user can end the\nconsent there.\n',
+  );
+});
+
 test('a connection named by an e-mail address is listed with the name that alerts and the log give it', async () => {
   const named = { ...connection, id: 'ann@example.org' };
   Object.assign(shell.sample.connections, { list: async () => [named] });
