@@ -5,10 +5,13 @@
 
 /** Longest time that is left to everything else between two turns. */
 const pauseMsMax = 500;
+/** After a shorter turn one round of the event loop is enough: a delivery takes a few of them. */
+const longMsMin = 50;
 
 /**
  * Each call resolves when its turn comes, in the order of the calls. A turn lasts for what its caller does without waiting
- * for anything outside; the next one begins after as long again, at most 500 ms. Never rejects.
+ * for anything outside; the next one begins when the event loop has gone round, and after 50 ms or more as long again, at most
+ * 500 ms. Never rejects.
  */
 export function makeTurns(): () => Promise<void> {
   let next = Promise.resolve();
@@ -17,8 +20,9 @@ export function makeTurns(): () => Promise<void> {
     next = mine.then(async () => {
       const beganMs = performance.now();
       await new Promise(setImmediate);
-      const pauseMs = Math.min(performance.now() - beganMs, pauseMsMax);
-      await new Promise((resolve) => setTimeout(resolve, pauseMs));
+      const tookMs = performance.now() - beganMs;
+      if (tookMs < longMsMin) return;
+      await new Promise((resolve) => setTimeout(resolve, Math.min(tookMs, pauseMsMax)));
     });
     return mine;
   };

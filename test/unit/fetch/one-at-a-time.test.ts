@@ -81,12 +81,39 @@ test('one whose deadline passes while it waits is read: the provider has answere
   expect(told.filter((what) => what !== 'turn')).toEqual(['read', 'read', 'read']);
 });
 
-test('as long as a turn took is left to everything else', async () => {
-  const turn = makeTurns();
-  await turn();
-  holdUp(30);
-  const endedMs = performance.now();
-  await turn();
-  // A timer may be up to a millisecond early.
-  expect(performance.now() - endedMs).toBeGreaterThanOrEqual(28);
+describe('between two turns', () => {
+  let nowMs: number;
+  let pauses: unknown[];
+  beforeEach(() => {
+    nowMs = 0;
+    pauses = [];
+    jest.spyOn(performance, 'now').mockImplementation(() => nowMs);
+    jest.spyOn(globalThis, 'setTimeout').mockImplementation(((resume: () => void, pauseMs: number) => {
+      pauses.push(pauseMs);
+      resume();
+    }) as never);
+  });
+  afterEach(() => jest.restoreAllMocks());
+
+  async function pausesAfter(turnMs: number): Promise<unknown[]> {
+    const turn = makeTurns();
+    await turn();
+    nowMs += turnMs;
+    await turn();
+    // The second ends here, after nothing.
+    await new Promise(setImmediate);
+    return pauses;
+  }
+
+  test('as long as one took is left to everything else', async () => {
+    expect(await pausesAfter(50)).toEqual([50]);
+  });
+
+  test('half a second is enough after the longest', async () => {
+    expect(await pausesAfter(2000)).toEqual([500]);
+  });
+
+  test('a short one is followed by the next as soon as the event loop has gone round', async () => {
+    expect(await pausesAfter(49)).toEqual([]);
+  });
 });
