@@ -8,14 +8,19 @@ import { resolve } from 'node:path';
 import type { Settings } from '../config';
 import { poolConfig } from '../store/postgres/database';
 import { mustBeMigrated } from '../store/postgres/migrate';
-import { mustBeCurrent, mustBeStore } from '../store/sqlite/database';
+import { mustBeCurrent, mustBeMakeable, mustBeStore } from '../store/sqlite/database';
 import { storeFault } from './opening-faults';
 
 /** Throws `settings.invalid`, which names the setting and the whole path, when there is none; `store.locked`. */
-export function mustHaveStore({ databaseUrl }: Settings): void {
+export const mustHaveStore = (settings: Settings): void => mustPass(mustBeStore, settings);
+
+/** Throws `settings.invalid`, which names the setting and the whole path, where none is and none can be made. */
+export const mustHavePlace = (settings: Settings): void => mustPass(mustBeMakeable, settings);
+
+function mustPass(must: (file: string) => void, { databaseUrl }: Settings): void {
   if (databaseUrl.kind !== 'sqlite') return;
   try {
-    mustBeStore(resolve(databaseUrl.path));
+    must(resolve(databaseUrl.path));
   } catch (error) {
     throw storeFault(error, databaseUrl);
   }

@@ -5,7 +5,7 @@
 import type { LoadedSettings } from '../config';
 import { isProblem, type Problem } from '../model/problem';
 import type { Found } from '../operations/check';
-import { missingFile, mustHaveCurrentStore } from './kept-store';
+import { missingFile, mustHaveCurrentStore, mustHavePlace } from './kept-store';
 
 export interface StandIn {
   /** They name the store in memory; no token of theirs is renewed, since the new one could not be kept. */
@@ -20,11 +20,14 @@ export interface StandIn {
 export async function standInFor(loaded: LoadedSettings, nowMs: number): Promise<StandIn | null> {
   const file = missingFile(loaded.settings);
   if (file !== null) {
-    const found = {
-      detail: `${file} is not there yet: it is made by the first start`,
-      next: '`tramline migrate` makes it; where another one was meant, set DATABASE_URL.',
+    const sayOfStore = async () => {
+      mustHavePlace(loaded.settings);
+      return {
+        detail: `${file} is not there yet: it is made by the first start`,
+        next: '`tramline migrate` makes it; where another one was meant, set DATABASE_URL.',
+      };
     };
-    return { ...inMemory(loaded, nowMs), sayOfStore: async () => found };
+    return { ...inMemory(loaded, nowMs), sayOfStore };
   }
   try {
     await mustHaveCurrentStore(loaded.settings);

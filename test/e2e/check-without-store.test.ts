@@ -2,7 +2,7 @@
  * A check before the first start, after an update and while the store is away: it says in its line how the store is, asks
  * all the rest, and leaves everything as it was. The provider is the simulator; there is no service.
  */
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { CheckLine } from '../../src/model/api';
@@ -89,6 +89,15 @@ test('a store that cannot be reached fails in its own line, and hides no other',
     code: 1,
     store: { state: 'failed', next: expect.stringContaining('DATABASE_URL') },
     provider: { state: 'skipped' },
+  });
+});
+
+test('a place where no store can be made fails in its own line, as the start would', async () => {
+  const file = join(temporaryFolder(), 'not-a-folder');
+  writeFileSync(file, '');
+  expect(await check(`sqlite:${file}/data/tramline.db`)).toMatchObject({
+    code: 1,
+    store: { state: 'failed', detail: expect.stringMatching(/^DATABASE_URL must name .*ENOTDIR/) },
   });
 });
 

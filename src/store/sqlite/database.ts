@@ -2,7 +2,7 @@
  * The only file that touches node:sqlite: opening, the lock that keeps a second process out, prepared statements, and
  * telling a store that is unavailable from a call that is at fault. WAL: a commit survives the machine.
  */
-import { existsSync, mkdirSync, statSync } from 'node:fs';
+import { accessSync, constants, existsSync, mkdirSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
 import { Problem } from '../../model/problem';
@@ -177,6 +177,18 @@ function recordedSteps(file: string): Set<string> {
 /** SQLite's answer to a table or column that is not there. */
 function isUnknownName(error: unknown): boolean {
   return (error as { errcode?: number }).errcode === 1;
+}
+
+/** Whether a store could be made here, which nobody does. Throws `settings.invalid` where it could not. */
+export function mustBeMakeable(file: string): void {
+  let folder = dirname(file);
+  while (!existsSync(folder)) folder = dirname(folder);
+  try {
+    // The dot: what is no folder is told as such.
+    accessSync(`${folder}/.`, constants.W_OK | constants.X_OK);
+  } catch (error) {
+    throw openingFault(file, error);
+  }
 }
 
 /** On a file system that has no room for folders, such as /proc, Node's own recursion never ends. */
