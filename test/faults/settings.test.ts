@@ -14,11 +14,15 @@ import { Story } from '../support/story';
 
 const canary = 'canary-4f1d9c77e0b24a6f';
 
+/** An ordinary user: the one who runs this, or nobody in the place of root. */
+const ordinary = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
+
 /** Serves with this environment alone; one that does not end by itself is killed in the end. */
-function serveWith(environment: Record<string, string>) {
+function serveWith(environment: Record<string, string>, user: { uid?: number; gid?: number } = {}) {
   const ended = spawnSync(process.execPath, [join(repositoryRoot(), 'dist/src/cli.js'), 'serve'], {
     cwd: temporaryFolder(),
     env: { PATH: process.env.PATH ?? '', ...environment },
+    ...user,
     encoding: 'utf8',
     timeout: 45_000,
     killSignal: 'SIGKILL',
@@ -194,6 +198,21 @@ test('R2: it starts and works without root, in a folder that it cannot write, an
   await story.end();
 });
 
+test('R1: a store that another user made, and that may only be read, names its setting, not its disk', async () => {
+  const folder = temporaryFolder();
+  const settings = complete(folder);
+  await runCommand(['migrate'], settings);
+  chmodSync(join(folder, 'tramline.db'), 0o444);
+  if (ordinary.uid !== undefined) chownSync(folder, ordinary.uid, ordinary.gid);
+  const { status, lines } = serveWith(settings, ordinary);
+  expect({ status, lines }).toEqual({
+    status: 2,
+    lines: [
+      expect.stringMatching(/^DATABASE_URL must name a store that can be used: .*tramline\.db.*EACCES/),
+    ],
+  });
+});
+
 /** As it was built, made read-only by its permissions, and shared with a group. */
 test.each(['755', '555', '775'])(
   'R2: npm start serves from a built folder that its user cannot write, and changes nothing there: command of mode %s',
@@ -210,7 +229,7 @@ test.each(['755', '555', '775'])(
       env: { PATH: process.env.PATH ?? '', HOME: '/nonexistent', npm_config_update_notifier: 'false' },
       encoding: 'utf8',
       timeout: 60_000,
-      ...(process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {}),
+      ...ordinary,
     });
     const after = changed();
     chmodSync(command!, modeBefore);

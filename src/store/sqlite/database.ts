@@ -120,6 +120,7 @@ function openConnection(file: string): DatabaseSync {
   let connection: DatabaseSync | null = null;
   try {
     if (file !== ':memory:') makeFolder(dirname(file));
+    mustBeOurs(file);
     connection = new DatabaseSync(file, { timeout: 0 });
     connection.exec('PRAGMA page_size = 8192; PRAGMA locking_mode = EXCLUSIVE');
     const answer = connection.prepare('PRAGMA journal_mode = WAL').get() as { journal_mode: string };
@@ -161,6 +162,7 @@ function recordedSteps(file: string): Set<string> {
   if (!existsSync(file)) throw new Problem('settings.invalid', `${file} is not there: no store was found`);
   let connection: DatabaseSync | null = null;
   try {
+    mustBeOurs(file);
     connection = new DatabaseSync(file, { timeout: 0 });
     connection.exec('PRAGMA locking_mode = EXCLUSIVE');
     const rows = connection.prepare('SELECT name FROM migrations').all() as { name: string }[];
@@ -172,6 +174,11 @@ function recordedSteps(file: string): Set<string> {
     connection?.close();
   }
   throw new Problem('settings.invalid', `${file} is not a store of Tramline`);
+}
+
+/** What may only be read is opened by SQLite all the same, and its lock then fails as if the disk did. */
+function mustBeOurs(file: string): void {
+  if (existsSync(file)) accessSync(file, constants.R_OK | constants.W_OK);
 }
 
 /** SQLite's answer to a table or column that is not there. */
