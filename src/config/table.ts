@@ -67,7 +67,11 @@ export const table = {
 
   KAFKA_BROKERS: optional(listOf(broker), 'Unset: events go to the embedded event log.'),
   KAFKA_CLIENT_ID: withDefault(identifier, 'tramline', 'How brokers know this client.'),
-  KAFKA_TOPIC_PREFIX: withDefault(identifier, 'tramline', 'Topics are `<prefix>.<kind>.v1`.'),
+  KAFKA_TOPIC_PREFIX: withDefault(
+    identifier,
+    'tramline',
+    'Topics are `<prefix>.<kind>.v1`; what Kafka has under another stays there, and is replayed there.',
+  ),
   KAFKA_TLS: withDefault(flag, 'false', 'Whether brokers are reached through TLS.'),
   KAFKA_CA_FILE: fromFile(certificate, 'Authority that signed the brokers’ certificates.'),
   KAFKA_CERT_FILE: fromFile(certificate, 'Client certificate.'),

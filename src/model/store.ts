@@ -136,7 +136,7 @@ export interface Outbox {
   quarantineRecord(row: number, reason: QuarantineReason, detail: string): Promise<void>;
   /**
    * The lowest rows beyond `after` that only the embedded log has, `limit` at most, become unsent again: Kafka was
-   * configured since. Gives the last that was looked at, null when no more can be there. Who picks none before that sends
+   * configured since, and the prefix of today with it, to whose topics they go, and what is unsent of the log. Gives the last that was looked at, null when no more can be there. Who picks none before that sends
    * all in their order, however often it began anew.
    */
   resendLogged(after: number, limit: number): Promise<number | null>;

@@ -6,6 +6,7 @@ import type { Ledger } from '../../src/model/ledger';
 import type { Delivery } from '../../src/model/notification';
 import type { Store } from '../../src/model/store';
 import type { TakenTask } from '../../src/model/task';
+import { settingsFor } from './open-sqlite';
 import {
   address,
   deliveryOf,
@@ -628,6 +629,31 @@ export function storeSuite(name: string, open: () => Promise<StoreUnderTest>): v
         expect(await records()).toEqual([]);
         const { events } = await store.listEvents({ after: 0, limit: 10, type: null, organizationId: null });
         expect(events.map((event) => event.position)).toEqual([1, 2, 3, 4, 5]);
+      });
+
+      test('what only the embedded log has, or was to have next, goes to the topics of the prefix of today', async () => {
+        for (const content of ['a', 'b', 'c']) await publish('1', content);
+        const [first, ...others] = await records();
+        await store.markSent([first!, ...others].map(({ row }) => ({ row, partition: null, offset: null })));
+        // Its process did not live to mark it.
+        await publish('1', 'd');
+        expect(await records()).toMatchObject([{ sequence: 4, topic: 'tramline.equipment.v1' }]);
+        const { envelope } = settingsFor('');
+        store = await under.reopen({ envelope: { ...envelope, topicPrefix: 'chosen' } });
+        for (let after: number | null = 0; after !== null; ) after = await store.resendLogged(after, 2);
+        const rows = await records();
+        expect(rows.map(({ sequence, topic }) => [sequence, topic])).toEqual(
+          [1, 2, 3, 4].map((sequence) => [sequence, 'chosen.equipment.v1']),
+        );
+        const { eventId, key, headers, value } = first!;
+        expect(rows[0]).toMatchObject({ eventId, key, headers, value });
+        await store.markSent(rows.map(({ row }) => ({ row, partition: 0, offset: String(row) })));
+        await publish('1', 'e');
+        expect(await records()).toHaveLength(1);
+        // What is decided for a topic that Kafka has stays with it, whatever prefix is chosen later.
+        store = await under.reopen({ envelope: { ...envelope, topicPrefix: 'another' } });
+        expect(await store.resendLogged(0, 1000)).toBeNull();
+        expect((await records()).map(({ topic }) => topic)).toEqual(['chosen.equipment.v1']);
       });
 
       test('what brokers have is not sent again with the embedded log, wherever a page ends', async () => {

@@ -8,6 +8,7 @@ import type { Acknowledgement, OutboxRow } from '../../model/event';
 import type { QuarantineReason } from '../../model/notification';
 import type { HeldPartition, LeaseHeld } from '../../model/store';
 import type { KnownEnd } from '../../model/topic-end';
+import { liveTopic, stranded } from '../live-topic';
 import { type DamagedRow, damagedDetail, headersOf, readableRows } from '../readable-rows';
 import { unsentCountedMax } from '../store-rules';
 import { type NextOffsetOf, type ToldRow, toldBefore } from '../told-before';
@@ -305,17 +306,30 @@ async function noteRefused({ database }: Context, key: string, number: number): 
  * ids, since for a list of unknown length the server would read the whole table at each page.
  */
 export async function resendLogged(
-  { database }: Context,
+  { database, settings }: Context,
   after: number,
   limit: number,
 ): Promise<number | null> {
+  const { topicPrefix } = settings.envelope;
   const page = await database.get(
     `WITH page AS (SELECT id FROM outbox WHERE state = 1 AND id > $1 ORDER BY id LIMIT $2),
-     resent AS (UPDATE outbox SET state = 0 WHERE state = 1 AND id > $1 AND id <= (SELECT max(id) FROM page))
+     resent AS (UPDATE outbox SET state = 0, topic = ${liveTopic('$3::text')}
+       WHERE state = 1 AND id > $1 AND id <= (SELECT max(id) FROM page))
      SELECT max(id) AS last, count(*) AS found FROM page`,
     after,
     limit,
+    topicPrefix,
   );
+  // What the log was to have next, and its process did not live to mark.
+  if (page!.found > 0) {
+    await database.run(
+      `UPDATE outbox SET topic = ${liveTopic('$4::text')} WHERE ${stranded('$1', '$2', '$3', '$4::text')}`,
+      after,
+      page!.last,
+      limit,
+      topicPrefix,
+    );
+  }
   return page!.found < limit ? null : page!.last;
 }
 

@@ -7,6 +7,7 @@ import type { Acknowledgement, OutboxRow, PublishedEvent } from '../../model/eve
 import type { QuarantineReason } from '../../model/notification';
 import type { HeldPartition, LeaseHeld } from '../../model/store';
 import type { KnownEnd } from '../../model/topic-end';
+import { liveTopic, stranded } from '../live-topic';
 import { type DamagedRow, headersOf, publishedEvent, readableRows } from '../readable-rows';
 import { eventsBytesMax, unsentCountedMax } from '../store-rules';
 import { type ToldRow, toldBefore } from '../told-before';
@@ -229,14 +230,31 @@ function noteRefused({ database }: Context, key: string, number: number): void {
 }
 
 /** The table is walked by its rows: no index knows which of them are in the log. */
-export function resendLogged({ database }: Context, after: number, limit: number): number | null {
+export function resendLogged(context: Context, after: number, limit: number): number | null {
+  const { database, settings } = context;
   const last = database.get(
     'SELECT id FROM outbox WHERE id > ? ORDER BY id LIMIT 1 OFFSET ?',
     after,
     limit - 1,
   );
   const until = Number(last?.id ?? Number.MAX_SAFE_INTEGER);
-  database.run('UPDATE outbox SET state = 0 WHERE state = 1 AND id > ? AND id <= ?', after, until);
+  const { topicPrefix } = settings.envelope;
+  const resent = database.run(
+    `UPDATE outbox SET state = 0, topic = ${liveTopic('?3')} WHERE state = 1 AND id > ?1 AND id <= ?2`,
+    after,
+    until,
+    topicPrefix,
+  );
+  // What the log was to have next, and its process did not live to mark.
+  if (resent > 0) {
+    database.run(
+      `UPDATE outbox SET topic = ${liveTopic('?4')} WHERE ${stranded('?1', '?2', '?3', '?4')}`,
+      after,
+      until,
+      limit,
+      topicPrefix,
+    );
+  }
   return last === undefined ? null : until;
 }
 
