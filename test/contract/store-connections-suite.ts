@@ -264,6 +264,25 @@ export function storeConnectionsSuite(name: string, openStore: () => Promise<Sto
       ]);
     });
 
+    test('what waits for a consent is probed at once when a connection is first shown it, and as a hint from then on', async () => {
+      await hand.store.saveConnection(connection('c1'));
+      await learn('c1', '4711');
+      await hand.store.revokeConnection('c1');
+      const probe = async () => {
+        const probes = await hand.store.takeProbes(10, 30_000);
+        for (const { organizationId, epoch } of probes)
+          await hand.store.postponeProbe(organizationId, epoch, 'later', 'no-connection');
+        return probes.map(({ askedBy }) => askedBy);
+      };
+      await hand.store.requestProbe('4711', true);
+      expect(await probe()).toEqual(['operator']);
+      await hand.store.saveConnection(connection('c2'));
+      await learn('c2', '4711');
+      expect(await probe()).toEqual(['listing']);
+      await learn('c2', '4711');
+      expect(await probe()).toEqual([]);
+    });
+
     test('a switch of connections is in the journey of the resource, and publishes nothing', async () => {
       const read = async (connectionId: string) => {
         await hand.put([hintOf('1')]);

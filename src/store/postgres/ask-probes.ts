@@ -70,6 +70,22 @@ export async function hintProbes(
   );
 }
 
+/** A refused grant may have ended: the provider says so. The caller holds the rows. */
+export async function probeUnlessGranted(
+  context: Context,
+  ids: string[],
+  askedBy: ProbeAsker,
+): Promise<void> {
+  if (ids.length === 0) return;
+  await context.database.run(
+    `UPDATE organizations SET probe_at = $2, probe_asked_by = $3
+     WHERE id = ANY($1::text[]) AND access = 'reauthorize' AND (probe_at IS NULL OR probe_at > $2)`,
+    ids,
+    context.nowMs(),
+    askedBy,
+  );
+}
+
 /**
  * May a refusal speak of the organization at this moment? Not where the same task was refused before and the organization
  * was found open since, or nothing was found: a probe that is still to come has found nothing yet. Nor where the refused

@@ -4,6 +4,7 @@
  */
 import type { SealedConnection, SealedTokens } from '../../model/connection';
 import type { Observation, ProbeAsker, Transition } from '../../model/organization';
+import { probeUnlessGranted } from './ask-probes';
 import type { Context } from './context';
 import type { Row } from './database';
 import { type ObservedRow, observeLocked } from './observe';
@@ -69,13 +70,7 @@ async function changed(
   );
   const ids = refused.map(({ id }) => id as string);
   await lockOrganizations(context, ids);
-  await context.database.run(
-    `UPDATE organizations SET probe_at = $2, probe_asked_by = $3
-     WHERE id = ANY($1::text[]) AND access = 'reauthorize' AND (probe_at IS NULL OR probe_at > $2)`,
-    ids,
-    context.nowMs(),
-    askedBy,
-  );
+  await probeUnlessGranted(context, ids, askedBy);
 }
 
 export async function touchConnections({ database }: Context): Promise<void> {

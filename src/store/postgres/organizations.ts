@@ -10,7 +10,7 @@ import {
   type OrganizationView,
 } from '../../model/organization';
 import { type AnnouncedColumns, dueTimesOf } from '../announced-actions';
-import { hintProbes } from './ask-probes';
+import { hintProbes, probeUnlessGranted } from './ask-probes';
 import type { Context } from './context';
 import type { Row } from './database';
 import { type ObservedRow, tellUntold } from './observe';
@@ -48,20 +48,30 @@ export async function learn(
     ids.map((id) => storable(names.get(id) ?? null)),
     ids.map((id) => connections.get(id)!),
   );
+  const shown = [organizations.map(({ connectionId }) => connectionId), organizations.map(({ id }) => id)];
+  const shownAnew = await context.database.all(
+    `SELECT DISTINCT id FROM unnest($1::text[], $2::text[]) AS n (connection_id, id) WHERE NOT EXISTS (
+       SELECT 1 FROM sights s WHERE s.connection_id = n.connection_id AND s.organization_id = n.id)`,
+    ...shown,
+  );
   await context.database.run(
     `INSERT INTO sights (connection_id, organization_id, seen_at)
      SELECT DISTINCT connection_id, id, $3::bigint FROM unnest($1::text[], $2::text[]) AS n (connection_id, id)
      ORDER BY 1, 2 ON CONFLICT (connection_id, organization_id) DO UPDATE SET seen_at = excluded.seen_at`,
-    organizations.map(({ connectionId }) => connectionId),
-    organizations.map(({ id }) => id),
+    ...shown,
     context.nowMs(),
   );
   await tellUntold(context, [...rows.values()] as ObservedRow[]);
-  // Another connection shows it: that one's grant holds, and who was forgotten is back.
+  // Another connection shows it: that one's grant holds, and who was forgotten is back. The first time is a consent's.
   const refused = ids.filter((id) => rows.get(id)?.access === 'reauthorize' || forgotten.has(id));
   await hintProbes(
     context,
     refused.map((organizationId) => ({ organizationId, dueAt: null })),
+    'listing',
+  );
+  await probeUnlessGranted(
+    context,
+    shownAnew.map(({ id }) => id as string),
     'listing',
   );
 }

@@ -72,6 +72,11 @@ function seenThrough({ database }: Context, connectionId: string): string[] {
   return sights.map(({ id }) => String(id));
 }
 
+function isSeen({ database }: Context, connectionId: string, organizationId: string): boolean {
+  const sql = 'SELECT 1 FROM sights WHERE connection_id = ? AND organization_id = ?';
+  return database.get(sql, connectionId, organizationId) !== undefined;
+}
+
 /** Other processes see that something about connections changed. */
 export function touchConnections(context: Context): void {
   context.database.run(
@@ -295,6 +300,7 @@ export function learn(
       connectionId,
       id,
     );
+    const isShownAnew = access === 'reauthorize' && !isSeen(context, connectionId, id);
     context.database.run(
       `INSERT INTO sights (connection_id, organization_id, seen_at) VALUES (?, ?, ?)
        ON CONFLICT (connection_id, organization_id) DO UPDATE SET seen_at = excluded.seen_at`,
@@ -302,8 +308,9 @@ export function learn(
       id,
       context.nowMs(),
     );
-    // Another connection shows it: that one's grant holds, and who was forgotten is back.
-    if (access === 'reauthorize' || forgotten) hintProbe(context, id, null, 'listing');
+    // Another connection shows it: that one's grant holds, and who was forgotten is back. The first time is a consent's.
+    if (isShownAnew) probeUnlessGranted(context, id, 'listing');
+    else if (access === 'reauthorize' || forgotten) hintProbe(context, id, null, 'listing');
   }
   tellUntold(
     context,
