@@ -45,7 +45,8 @@ export function checkStandardWebhook(
   // The id goes into the store. A full stop in it is harmless: moved to the timestamp's side, it would leave a body that
   // begins with digits and a full stop, which is no array.
   if (!printable.test(id) || !/^\d{1,12}$/.test(timestamp)) return 'signature-wrong';
-  const presented = signatures.split(' ', signaturesMax).filter((one) => one.startsWith('v1,'));
+  // Between two headers of that name, node:http writes a comma as well.
+  const presented = signatures.split(/,? /, signaturesMax).filter((one) => one.startsWith('v1,'));
   let holds = false;
   for (const secret of secrets) {
     const key = hmacKeyOf(secret);

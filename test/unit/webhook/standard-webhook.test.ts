@@ -73,6 +73,15 @@ test.each([
   expect(checkStandardWebhook(headers, body, [secret], nowMs)).toBe(reason);
 });
 
+test('several signature headers are one list, in whichever order they come', () => {
+  const headers = signed();
+  const right = headers['webhook-signature'] as string;
+  // As node:http joins them.
+  for (const both of [`${right}, v1,AAAA`, `v1,AAAA, ${right}`]) {
+    expect(checkStandardWebhook({ ...headers, 'webhook-signature': both }, body, [secret], nowMs)).toBeNull();
+  }
+});
+
 test('one right signature among several, and one right secret among several, is enough', () => {
   const headers = signed();
   const other = new Secret(randomBytes(32).toString('base64'));
