@@ -12,7 +12,7 @@ import { linksOf, unreadLinkOf } from './links';
 import type { Organizations } from './organizations';
 import type { Pages } from './pages';
 import { answerOf, faultOf, itemsOf, type Reach } from './reach';
-import { makeWriteDocument, type WriteParts } from './write-document';
+import { asUnanswered, makeWriteDocument, type WriteParts } from './write-document';
 
 export interface SubscriptionParts extends WriteParts {
   gate: Gate;
@@ -97,7 +97,8 @@ export function makeSubscriptionCalls(parts: SubscriptionParts): SubscriptionCal
     create: (connectionId, body) =>
       at('eventSubscriptions', connectionId, async (address, reach) => {
         const created = await write({ method: 'POST', address, operation, body }, reach);
-        return 'fault' in created ? created : { value: { body: created.value.body, address } };
+        if ('fault' in created) return { fault: asUnanswered(created.fault, 'subscriptions list') };
+        return { value: { body: created.value.body, address } };
       }),
     async change(connectionId, address, body) {
       const reached = reachOf(connectionId);

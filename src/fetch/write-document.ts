@@ -2,7 +2,7 @@
  * One write to the provider: through the gate, signed, sent once, and what it says when it takes it. Whether a write was
  * acted upon without an answer, a list tells.
  */
-import type { RawRead } from '../model/provider-data';
+import type { RawFault, RawRead } from '../model/provider-data';
 import type { Line } from './ask';
 import { Attempt } from './attempt';
 import type { Callers } from './caller';
@@ -66,4 +66,21 @@ export function makeWriteDocument(parts: WriteParts): WriteDocument {
       attempt.end();
     }
   };
+}
+
+/** It did not reach the provider, or not as a request of ours. */
+const unsent = new Set([
+  'address-private',
+  'connection-refused',
+  'name-not-resolved',
+  'tls-refused',
+  'signature-refused',
+]);
+
+/** Asked for again, what was created without an answer would be there twice. `list`: the command that shows what there is. */
+export function asUnanswered(fault: RawFault, list: string): RawFault {
+  if (fault.answer?.kind !== 'transient' || fault.address === null || unsent.has(fault.answer.code))
+    return fault;
+  const advice = `it may have been created all the same: see \`tramline ${list}\` before it is asked for again`;
+  return { ...fault, detail: `${fault.detail}; ${advice}` };
 }

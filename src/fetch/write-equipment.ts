@@ -7,7 +7,7 @@
 
 import type { Connection } from '../model/connection';
 import { idText } from '../model/id-text';
-import type { AcceptedView, EquipmentWish, RawFault, RawItem, RawRead } from '../model/provider-data';
+import type { AcceptedView, EquipmentWish, RawItem, RawRead } from '../model/provider-data';
 import { withoutEndSlashes } from '../model/without-end-slashes';
 import type { EquipmentAddresses } from './equipment-addresses';
 import { mayShow } from './equipment-ids';
@@ -15,7 +15,7 @@ import type { ProviderDoors } from './options';
 import { faultOf, organizationReaches } from './reach';
 import type { ReadRecord } from './read-record';
 import { isReferenceTo, singleOf, unkeptWish } from './unkept-wish';
-import { makeWriteDocument, type WriteParts, type Written } from './write-document';
+import { asUnanswered, makeWriteDocument, type WriteParts, type Written } from './write-document';
 
 export interface WriteEquipmentParts extends WriteParts {
   doors: ProviderDoors;
@@ -41,7 +41,8 @@ export function makeWriteEquipment(parts: WriteEquipmentParts) {
       { method: 'POST', address, operation, body: bodyOf(wish, {}) },
       reached.reach,
     );
-    if ('fault' in written) return { fault: asUnanswered(written.fault) };
+    // A serial number is not required: asked for again, it may be there twice.
+    if ('fault' in written) return { fault: asUnanswered(written.fault, 'equipment list') };
     const id = idOf(written.value);
     const accepted: AcceptedView = { id, organizationId, visible: false };
     // 202, or a 201 that does not say where: accepted, and not to be seen yet.
@@ -84,24 +85,6 @@ export function makeWriteEquipment(parts: WriteEquipmentParts) {
   }
 
   return { create, update };
-}
-
-/** It did not reach the provider, or not as a request of ours. */
-const unsent = new Set([
-  'address-private',
-  'connection-refused',
-  'name-not-resolved',
-  'tls-refused',
-  'signature-refused',
-]);
-
-/** Asked for again, what was acted upon would be there twice: a serial number is not required. */
-function asUnanswered(fault: RawFault): RawFault {
-  if (fault.answer?.kind !== 'transient' || fault.address === null || unsent.has(fault.answer.code))
-    return fault;
-  const advice =
-    'it may have been created all the same: see `tramline equipment list` before it is asked for again';
-  return { ...fault, detail: `${fault.detail}; ${advice}` };
 }
 
 /** A success only where the provider shows what was wished. */

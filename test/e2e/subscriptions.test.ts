@@ -83,7 +83,7 @@ test('what the provider refuses, or nobody has, ends with its own exit code', as
   expect((await tramline('subscriptions', 'create')).code).toBe(2);
 });
 
-test('one that neither the answer nor the list shows ends with 1: whether it was made is not known', async () => {
+test('one that neither the answer nor the list shows, or without an answer, ends with 1: whether it was made is not known', async () => {
   const match = { method: 'POST', path: '/eventSubscriptions$' };
   await story.simulator.setFaults([{ match, times: 1, status: 200, body: {} }]);
   const { code, answer, error } = await tramline('subscriptions', 'create', '--event-type', 'equipment');
@@ -91,6 +91,12 @@ test('one that neither the answer nor the list shows ends with 1: whether it was
   expect(error).toMatch(
     /expected the subscription with its id, got an object without it, and none is listed.*not known: look.*http:\S+\/eventSubscriptions\b/s,
   );
+  await story.simulator.setFaults([{ match, times: 1, status: 500 }]);
+  const unanswered = await tramline('subscriptions', 'create', '--event-type', 'equipment');
+  expect(unanswered).toMatchObject({
+    code: 1,
+    error: expect.stringMatching(/status 500; it may have been created/),
+  });
   await story.simulator.setFaults([]);
 });
 

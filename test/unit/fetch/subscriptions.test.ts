@@ -139,6 +139,18 @@ describe('writing', () => {
     });
   });
 
+  test('a creation without an answer may have been made: who is to look, is told', async () => {
+    catalog();
+    api().post('/platform/eventSubscriptions').reply(500);
+    expect(await staged.client.subscriptions.create('c1', {})).toMatchObject({
+      fault: {
+        answer: { kind: 'transient' },
+        detail:
+          'status 500; it may have been created all the same: see `tramline subscriptions list` before it is asked for again',
+      },
+    });
+  });
+
   test('a creation that is accepted without a word says none, one that is refused is a fault', async () => {
     catalog();
     api().post('/platform/eventSubscriptions').reply(202);
