@@ -92,7 +92,7 @@ export interface AsideToTell extends EntryToTell {
   path: string;
 }
 
-/** That of a task which was given up. */
+/** That of a task which was given up, or tried once more. */
 export interface GivenUp extends AsideToTell {
   detail: string | null;
 }

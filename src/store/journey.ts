@@ -9,6 +9,7 @@ import type {
   DeliveryToTell,
   ElementEntry,
   FoldedToTell,
+  GivenUp,
   ReadToTell,
   TaskToTell,
   ToldRead,
@@ -134,6 +135,8 @@ export interface ResourceToTell {
   readAgain: ReplayToTell[];
   runs: RunToTell[];
   waiting: TaskToTell[];
+  /** As what it was set aside before an operator or a newer notification had it tried once more. */
+  triedAgain: GivenUp[];
   /** It has more addresses than were looked at. */
   hasMore: boolean;
 }
@@ -149,6 +152,7 @@ export function resourceSteps(resource: ResourceToTell, nowMs: number): ExplainS
     ...leftOut(resource.reads, reads, (read) => read.at, 'reads of it'),
     ...decidedSteps(reads, events, resource, nowMs),
     ...leftOut(resource.events, events, (event) => event.decided_at, 'events of it'),
+    ...triedAgainSteps(resource.triedAgain),
     ...(resource.hasMore ? [moreAddressesStep(nowMs)] : []),
     ...resource.waiting.map((task) => waitingStep(task, nowMs)),
   ];
@@ -241,15 +245,29 @@ function readAgainSteps(all: ReplayToTell[]): ExplainStep[] {
   ];
 }
 
+function triedAgainSteps(all: GivenUp[]): ExplainStep[] {
+  const entries = newest(all, (entry) => entry.at);
+  return [
+    ...leftOut(all, entries, (entry) => entry.at, 'times that it was set aside'),
+    ...entries.map((entry) => ({
+      ...asideStep(entry, ', and tried once more since'),
+      entryState: entry.state,
+    })),
+  ];
+}
+
+function asideStep(entry: GivenUp, since = ''): ExplainStep {
+  const text = `quarantined as ${whichOf(entry)}${since}`;
+  return { at: at(entry.at), step: 'quarantined', text, entry: `q${entry.id}`, detail: entry.detail };
+}
+
 /** Where an operator gave it up, nothing was read by that: why it was set aside is told before it. */
 function ownSteps(read: ToldRead): ExplainStep[] {
   const { givenUp: aside, outcome } = read;
   if (outcome !== 'discarded') return [readStep(read)];
   const entry = aside === null ? null : `q${aside.id}`;
   const step = { at: at(read.at), step: outcome, text: discardedAs(read), entry, entryState: outcome };
-  if (aside === null) return [step];
-  const text = `quarantined as ${whichOf(aside)}`;
-  return [{ at: at(aside.at), step: 'quarantined', text, entry, detail: aside.detail }, step];
+  return aside === null ? [step] : [asideStep(aside), step];
 }
 
 function readStep(read: ReadToTell): ExplainStep {

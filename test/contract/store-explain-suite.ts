@@ -338,6 +338,29 @@ export function storeExplainSuite(name: string, open: () => Promise<StoreUnderTe
       }
     });
 
+    test('a resource that was released is told with what it was set aside as, and with what came of it', async () => {
+      await hand.put([hintOf('1')]);
+      const [first] = await hand.store.take(1);
+      await hand.quarantine(first!);
+      const atEntry = new Date(under.nowMs()).toISOString();
+      under.advance(60_000);
+      const [entry] = await hand.store.listQuarantine({ limit: 1, after: null });
+      await hand.store.releaseQuarantine(entry!.id);
+      const aside = {
+        at: atEntry,
+        step: 'quarantined',
+        entry: entry!.id,
+        entryState: 'released',
+        detail: entry!.detail,
+        text: `quarantined as ${entry!.id}: ${entry!.reason}, and tried once more since`,
+      };
+      const told = async () => (await steps(address('1'))).slice(1);
+      expect(await told()).toMatchObject([aside, { step: 'due', entry: null }]);
+      const [again] = await hand.store.take(1);
+      await hand.finish(again!, draftOf('1', 'a'));
+      expect((await told()).slice(0, 2)).toMatchObject([aside, { step: 'published' }]);
+    });
+
     test('what waited for an organization that was forgotten is told so, and as what it was set aside', async () => {
       await hand.put([hintOf('1', '99'), hintOf('2', '99')]);
       const [first] = await hand.store.take(1);

@@ -327,6 +327,10 @@ async function explainResource(context: Context, of: string): Promise<Explanatio
     ),
     runs: await runs(context),
     waiting: await waitingOf(context, tasks),
+    triedAgain: await ofEach<GivenUp>(
+      `SELECT id AS place, id, reason, path, detail, at, state FROM quarantine
+       WHERE task_id = n.id AND state = 'released' ORDER BY id DESC`,
+    ),
     hasMore: joined.length > addressesMax,
   };
   return { of, what: 'resource', steps: resourceSteps(resource, context.nowMs()) };

@@ -279,6 +279,10 @@ function explainResource(context: Context, of: string): Explanation | null {
     readAgain: ofEach(`SELECT ${replayColumns} FROM replayed WHERE task_id = ? ORDER BY id DESC LIMIT ?`),
     runs: runs(context),
     waiting: tasks.flatMap((task) => waitingOf(context, task)),
+    triedAgain: ofEach(
+      `SELECT id, reason, path, detail, at, state FROM quarantine WHERE task_id = ? AND state = 'released'
+       ORDER BY id DESC LIMIT ?`,
+    ),
     hasMore: joined.length > addressesMax,
   };
   return { of, what: 'resource', steps: resourceSteps(resource, context.nowMs()) };
