@@ -124,7 +124,15 @@ async function decideEach(
   for (let from = 0; from < ids.length; from += decidedMax) {
     output.progress(`${decided.length} of ${ids.length}`);
     const some = ids.slice(from, from + decidedMax);
-    decided.push(...(await (verb === 'release' ? api.releaseEach(some) : api.discardEach(some))));
+    try {
+      decided.push(...(await (verb === 'release' ? api.releaseEach(some) : api.discardEach(some))));
+    } catch (error) {
+      output.progress(null);
+      output.warn(
+        `Of ${ids.length} the first ${from} were decided; of the next ${some.length} it is not known.`,
+      );
+      throw error;
+    }
   }
   output.progress(null);
   const of = (wanted: DecidedEntry['state']) =>

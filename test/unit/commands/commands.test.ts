@@ -465,6 +465,20 @@ describe.each(['service', 'store'] as const)('through the %s', (via) => {
     expect(refused.out).toContain('tramline quarantine discard --reason unauthenticated\n');
   });
 
+  test('where an order of several fails, it is said how many were decided before it', async () => {
+    const count = many();
+    const { store } = shell.sample;
+    const { discardQuarantine } = store;
+    store.discardQuarantine = async (id) => {
+      if (id === 'q1600') throw new Problem('store.unavailable', 'the store is away');
+      return discardQuarantine(id);
+    };
+    const { code, out, error } = await shell.run('quarantine', 'discard', '--all', '--yes');
+    expect([code, out]).toEqual([1, '']);
+    expect(error).toContain('Of 1204 the first 500 were decided; of the next 500 it is not known.\n');
+    expect(count('discarded')).toBeGreaterThanOrEqual(500);
+  });
+
   test('many are only given up by whoever says how many they are, or --yes, and by their ids at once', async () => {
     const count = many();
     shell.answers = ['no', '1201'];
