@@ -1,8 +1,8 @@
 /**
  * What an operator orders about quarantined things: try them once more, or give them up, on record. Nothing leaves
  * quarantine by being forgotten, and every notification stays in exactly one line of the ledger. Orders that come together
- * are carried out in sets. Tasks are locked before their entries, as by whoever sets them aside or hints them; of two orders
- * for one entry the second finds nothing.
+ * are carried out in sets. Entries of notifications are locked before tasks, and tasks before entries of theirs and of their
+ * records, as by whoever sets them aside or hints them; of two orders for one entry the second finds nothing.
  */
 import type { Element } from '../../model/notification';
 import { freeAtMs } from '../free-at';
@@ -236,14 +236,21 @@ export async function discardTogether(
   const { database } = context;
   const ids = calls.map(([id]) => entryIdOf(id) ?? -1);
   const entries = await database.all(
-    'SELECT id, task_id, outbox_id FROM quarantine WHERE id = ANY($1::bigint[])',
+    `SELECT q.id, q.task_id, q.outbox_id, coalesce(q.task_id, p.joined_to, p.id) AS of_task
+     FROM quarantine q LEFT JOIN outbox o ON o.id = q.outbox_id LEFT JOIN tasks p ON p.id = o.task_id
+     WHERE q.id = ANY($1::bigint[]) AND q.state = 'waiting'`,
     ids,
   );
+  const isNotification = ({ task_id, outbox_id }: Row) => task_id === null && outbox_id === null;
+  const idsOf = (some: Row[]) => some.map(({ id }) => id as number);
+  // Whoever judges notifications again has their entries before the tasks that they hint.
+  const closed = await close(context, idsOf(entries.filter(isNotification)), 'discarded');
   await lockTasks(
     context,
-    entries.flatMap(({ task_id }) => task_id ?? []),
+    entries.flatMap(({ of_task }) => of_task ?? []),
   );
-  const closed = await close(context, ids, 'discarded');
+  const others = idsOf(entries.filter((entry) => !isNotification(entry)));
+  for (const id of await close(context, others, 'discarded')) closed.add(id);
   const mine = entries.filter(({ id }) => closed.has(id));
   await publishLater(
     context,

@@ -2,7 +2,7 @@
  * Organizations, probes, grants and operators' orders on one PostgreSQL, from several processes at the same moment: each is
  * a store of its own. One of two who do the same thing does it, and the ledger adds up.
  */
-import { Pool } from 'pg';
+import { Client, Pool } from 'pg';
 import type { Element } from '../../../src/model/notification';
 import type { Store } from '../../../src/model/store';
 import { openPostgres } from '../../../src/store/postgres/open-postgres';
@@ -10,6 +10,7 @@ import { postgresSettingsFor } from '../../contract/open-postgres';
 import { address, draftOf, Hand, hintOf, sealedConnection, sumOf, terms } from '../../contract/store-hand';
 import { describeWithNeighbour } from '../../support/neighbour';
 import { type PostgresServer, postgresAvailable, startPostgres } from '../../support/postgres';
+import { until } from '../../support/until';
 
 const dayMs = 86_400_000;
 
@@ -181,6 +182,65 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'orders from several pr
     const unsent = (await hands[0]!.records()).map(({ key }) => key.split('/').at(-1));
     expect(unsent.sort()).toEqual(['r3', 'r4', 'r5']);
     expect(await stores[0]!.take(100)).toHaveLength(6);
+  });
+
+  describe('beside somebody who holds a task', () => {
+    let other: Client;
+    beforeEach(async () => {
+      other = new Client({ connectionString: url });
+      await other.connect();
+    });
+    afterEach(() => other.end());
+
+    const waiting = async (count: number) => {
+      const sql = `SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+      await until(() => other.query(sql).then(({ rows }) => rows.length === count), {
+        withinMs: 2000,
+        what: `${count} who wait`,
+      });
+    };
+    const hold = (id: string) =>
+      other.query('SELECT id FROM tasks WHERE address = $1 FOR UPDATE NOWAIT', [address(id)]);
+
+    test('discards of records hold no other task and no entry while they wait for it', async () => {
+      await hands[0]!.put([hintOf('first'), hintOf('second')]);
+      const tasks = await stores[0]!.take(2);
+      for (const id of ['second', 'first'])
+        await hands[0]!.finish(tasks.find((task) => task.address === address(id))!, draftOf(id, 'a'));
+      for (const { row } of await hands[0]!.records())
+        await stores[0]!.quarantineRecord(row, 'record-refused', 'x');
+      await other.query('BEGIN');
+      await hold('first');
+      const orders = (await entries()).map(({ id }) => stores[0]!.discardQuarantine(id));
+      await waiting(1);
+      await hold('second');
+      await other.query('SELECT id FROM quarantine FOR UPDATE NOWAIT');
+      await other.query('COMMIT');
+      expect(await Promise.all(orders)).toEqual(['discarded', 'discarded']);
+    });
+
+    test('a discard of a task and of a notification that is judged again holds no task while it waits for the latter', async () => {
+      await hands[0]!.put([hintOf('first'), hintOf('second')]);
+      for (const task of await stores[0]!.take(2)) await hands[0]!.quarantine(task);
+      await hands[0]!.put([bad, bad]);
+      const found = await entries();
+      const [one, two] = found.filter(({ what }) => what === 'notification');
+      const second = found.find((entry) => entry.address === address('second'));
+      await other.query('BEGIN');
+      await hold('first');
+      const judged = [
+        stores[0]!.rejudge(one!.id, hintOf('first')),
+        stores[0]!.rejudge(two!.id, hintOf('second')),
+      ];
+      await waiting(1);
+      const orders = [second!, one!].map(({ id }) => stores[1]!.discardQuarantine(id));
+      await waiting(2);
+      await hold('second');
+      await other.query('COMMIT');
+      expect(await Promise.all(judged)).toEqual(['released', 'released']);
+      // The hint has released it.
+      expect(await Promise.all(orders)).toEqual(['not-found', 'not-found']);
+    });
   });
 
   test('a record that is released while a newer one of its key is decided is never sent after it', async () => {
