@@ -135,9 +135,10 @@ export interface Outbox {
   markSent(acknowledgements: Acknowledgement[], lease?: LeaseHeld, again?: boolean): Promise<void>;
   quarantineRecord(row: number, reason: QuarantineReason, detail: string): Promise<void>;
   /**
-   * The lowest rows beyond `after` that only the embedded log has, `limit` at most, become unsent again: Kafka was
-   * configured since, and the prefix of today with it, to whose topics they go, and what is unsent of the log. Gives the last that was looked at, null when no more can be there. Who picks none before that sends
-   * all in their order, however often it began anew.
+   * Of the rows beyond `after` the lowest, some `limit`: those that only the embedded log has become unsent again, since Kafka
+   * was configured since, and go to the topics of the prefix of today, as do the unsent whose topics no Kafka was known to have.
+   * Gives the last that was looked at, null when no more can be there. Who picks none before that sends all in their order,
+   * however often it began anew.
    */
   resendLogged(after: number, limit: number): Promise<number | null>;
   /** How many rows are unsent; 100,000 says that there are as many or more. */

@@ -15,12 +15,10 @@ export function liveTopic(prefix: string): string {
 }
 
 /**
- * Of unsent rows beyond `after`, up to so many beyond `last`: no Kafka can have them, since their topics were never known in
- * one, and today's are others. Of these, what processes decided for the log and did not live to mark stands nearest to it.
+ * Of an unsent row: no Kafka can have it, since its topic was never known in one, and today's is another. It was decided for
+ * the log by a process that did not live to mark it, or under a prefix whose topics were not there.
  */
-export function stranded(after: string, last: string, limit: string, prefix: string): string {
-  return `id > ${after} AND id <= coalesce((SELECT max(id) FROM (
-      SELECT id FROM outbox WHERE state = 0 AND id > ${last} ORDER BY id LIMIT ${limit}) b), ${last})
-    AND state = 0 AND log_offset IS NULL AND topic <> ${liveTopic(prefix)}
+export function isStranded(prefix: string): string {
+  return `log_offset IS NULL AND topic <> ${liveTopic(prefix)}
     AND NOT EXISTS (SELECT 1 FROM topic_ends e WHERE e.topic = outbox.topic)`;
 }

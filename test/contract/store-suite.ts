@@ -656,6 +656,25 @@ export function storeSuite(name: string, open: () => Promise<StoreUnderTest>): v
         expect((await records()).map(({ topic }) => topic)).toEqual(['chosen.equipment.v1']);
       });
 
+      test('what waits for topics that no Kafka was known to have follows a prefix that is mended', async () => {
+        for (const content of ['a', 'b', 'c']) await publish('1', content);
+        await sendAll();
+        const { envelope } = settingsFor('');
+        const reopen = async (topicPrefix: string) => {
+          store = await under.reopen({ envelope: { ...envelope, topicPrefix } });
+          for (let after: number | null = 0; after !== null; ) after = await store.resendLogged(after, 2);
+        };
+        await reopen('mistaken');
+        for (const content of ['d', 'e', 'f']) await publish('1', content);
+        expect((await records()).map(({ topic }) => topic)).toEqual(
+          Array.from({ length: 6 }, () => 'mistaken.equipment.v1'),
+        );
+        await reopen('mended');
+        expect((await records()).map(({ sequence, topic }) => [sequence, topic])).toEqual(
+          [1, 2, 3, 4, 5, 6].map((sequence) => [sequence, 'mended.equipment.v1']),
+        );
+      });
+
       test('what brokers have is not sent again with the embedded log, wherever a page ends', async () => {
         for (const content of ['a', 'b', 'c', 'd']) await publish('1', content);
         const rows = await records();

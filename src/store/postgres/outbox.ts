@@ -8,7 +8,7 @@ import type { Acknowledgement, OutboxRow } from '../../model/event';
 import type { QuarantineReason } from '../../model/notification';
 import type { HeldPartition, LeaseHeld } from '../../model/store';
 import type { KnownEnd } from '../../model/topic-end';
-import { liveTopic, stranded } from '../live-topic';
+import { isStranded, liveTopic } from '../live-topic';
 import { type DamagedRow, damagedDetail, headersOf, readableRows } from '../readable-rows';
 import { unsentCountedMax } from '../store-rules';
 import { type NextOffsetOf, type ToldRow, toldBefore } from '../told-before';
@@ -311,8 +311,10 @@ export async function resendLogged(
   limit: number,
 ): Promise<number | null> {
   const { topicPrefix } = settings.envelope;
+  const ofState = (state: number) =>
+    `(SELECT id FROM outbox WHERE state = ${state} AND id > $1 ORDER BY id LIMIT $2)`;
   const page = await database.get(
-    `WITH page AS (SELECT id FROM outbox WHERE state = 1 AND id > $1 ORDER BY id LIMIT $2),
+    `WITH page AS (SELECT id FROM (${ofState(0)} UNION ALL ${ofState(1)}) u ORDER BY id LIMIT $2),
      resent AS (UPDATE outbox SET state = 0, topic = ${liveTopic('$3::text')}
        WHERE state = 1 AND id > $1 AND id <= (SELECT max(id) FROM page))
      SELECT max(id) AS last, count(*) AS found FROM page`,
@@ -320,16 +322,13 @@ export async function resendLogged(
     limit,
     topicPrefix,
   );
-  // What the log was to have next, and its process did not live to mark.
-  if (page!.found > 0) {
-    await database.run(
-      `UPDATE outbox SET topic = ${liveTopic('$4::text')} WHERE ${stranded('$1', '$2', '$3', '$4::text')}`,
-      after,
-      page!.last,
-      limit,
-      topicPrefix,
-    );
-  }
+  await database.run(
+    `UPDATE outbox SET topic = ${liveTopic('$3::text')}
+     WHERE state = 0 AND id > $1 AND id <= $2 AND ${isStranded('$3::text')}`,
+    after,
+    page!.last,
+    topicPrefix,
+  );
   return page!.found < limit ? null : page!.last;
 }
 

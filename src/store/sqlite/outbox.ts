@@ -7,7 +7,7 @@ import type { Acknowledgement, OutboxRow, PublishedEvent } from '../../model/eve
 import type { QuarantineReason } from '../../model/notification';
 import type { HeldPartition, LeaseHeld } from '../../model/store';
 import type { KnownEnd } from '../../model/topic-end';
-import { liveTopic, stranded } from '../live-topic';
+import { isStranded, liveTopic } from '../live-topic';
 import { type DamagedRow, headersOf, publishedEvent, readableRows } from '../readable-rows';
 import { eventsBytesMax, unsentCountedMax } from '../store-rules';
 import { type ToldRow, toldBefore } from '../told-before';
@@ -239,22 +239,13 @@ export function resendLogged(context: Context, after: number, limit: number): nu
   );
   const until = Number(last?.id ?? Number.MAX_SAFE_INTEGER);
   const { topicPrefix } = settings.envelope;
-  const resent = database.run(
-    `UPDATE outbox SET state = 0, topic = ${liveTopic('?3')} WHERE state = 1 AND id > ?1 AND id <= ?2`,
-    after,
-    until,
-    topicPrefix,
-  );
-  // What the log was to have next, and its process did not live to mark.
-  if (resent > 0) {
+  for (const moved of ['state = 1', `state = 0 AND ${isStranded('?3')}`])
     database.run(
-      `UPDATE outbox SET topic = ${liveTopic('?4')} WHERE ${stranded('?1', '?2', '?3', '?4')}`,
+      `UPDATE outbox SET state = 0, topic = ${liveTopic('?3')} WHERE ${moved} AND id > ?1 AND id <= ?2`,
       after,
       until,
-      limit,
       topicPrefix,
     );
-  }
   return last === undefined ? null : until;
 }
 
