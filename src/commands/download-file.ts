@@ -6,6 +6,7 @@
 import { isProblem, Problem } from '../model/problem';
 import type { FileContent, ProviderApi } from '../model/provider-data';
 import type { Clock } from '../tools/clock';
+import { NobodyListens } from './client';
 import type { Output } from './output';
 import { type OutputPlace, outputPlace, putInPlace } from './output-place';
 import { drop, findLeft, markOf, newPart, type PartFile, takeLeft } from './part-file';
@@ -31,7 +32,7 @@ const failuresMax = 5;
 const pauseMs = 500;
 
 /**
- * null when it was interrupted. Throws what the provider throws; `command.usage` where no file can be put; `command.refused` for a file that is too large;
+ * null when it was interrupted. Throws what the provider throws, `NobodyListens` before the first answer only; `command.usage` where no file can be put; `command.refused` for a file that is too large;
  * `provider.malformed` for one that does not agree with its length or digest; the system's error where nothing can be
  * written. Gives up after 5 failures in a row that brought no byte.
  */
@@ -59,7 +60,7 @@ export async function downloadFile(
     await putInPlace(place, part);
     return { id, output: path, bytes: part.bytes, sha256, checkedBy: checkOf(received) };
   } catch (error) {
-    cut = isProblem(error, 'provider.unavailable');
+    cut = isLost(error);
     throw error;
   } finally {
     output.progress(null);
@@ -140,9 +141,11 @@ async function receive(
         throw new Problem('provider.unavailable', `expected bytes of the file, got none (${address})`);
       }
     } catch (error) {
-      if (!isProblem(error, 'provider.unavailable')) throw error;
+      // Before the first answer it is for the caller to choose another way to the provider; later that would begin anew.
+      const isWaitedFor = received.bytesTotal < 0 ? isProblem(error, 'provider.unavailable') : isLost(error);
+      if (!isWaitedFor) throw error;
       failures = bytesOf() > before ? 1 : failures + 1;
-      if (failures >= failuresMax) throw error;
+      if (failures >= failuresMax) throw asProblem(error);
       await clock.wait(pauseMs * 2 ** failures, signal);
     }
   }
@@ -156,7 +159,7 @@ async function begin(
 ): Promise<FileContent> {
   const left = await findLeft(place.path);
   if (left !== null && left.bytes > 0) {
-    const content = await provider.fileContent(id, left.bytes, null).catch(unlessUnavailable);
+    const content = await provider.fileContent(id, left.bytes, null).catch(unlessLost);
     const same = content?.from === left.bytes && markOf(id, content) === left.mark;
     received.part = same ? await takeLeft(left, place.path) : null;
     if (content !== null && received.part !== null) return content;
@@ -169,9 +172,19 @@ async function begin(
 }
 
 /** What is left may be longer than the file is now: whatever is said of it, the file is asked for from its start. */
-function unlessUnavailable(error: unknown): null {
-  if (isProblem(error, 'provider.unavailable')) throw error;
+function unlessLost(error: unknown): null {
+  if (isLost(error)) throw error;
   return null;
+}
+
+/** Nothing is said of the file: the provider, or the service on the way to it, is away. */
+function isLost(error: unknown): boolean {
+  const isAway = isProblem(error, 'provider.unavailable') || isProblem(error, 'store.unavailable');
+  return isAway || error instanceof NobodyListens;
+}
+
+function asProblem(error: unknown): unknown {
+  return error instanceof NobodyListens ? new Problem('store.unavailable', error.message, error) : error;
 }
 
 /** Takes over what the first answer says, and holds later ones against it. */

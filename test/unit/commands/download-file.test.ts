@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { NobodyListens } from '../../../src/commands/client';
 import { downloadFile } from '../../../src/commands/download-file';
 import { makeOutput } from '../../../src/commands/output';
 import { Problem } from '../../../src/model/problem';
@@ -28,18 +29,32 @@ interface Served {
   sha256: string | null;
   /** Nothing comes from there on. */
   cutAt: number;
+  /** Asked this many times more, nobody listens there. */
+  away: number;
   /** Hears of each piece, before it is written. */
   gives(at: number): void;
 }
 
 function stage(more: Partial<Served> = {}) {
-  const served: Served = { bytes: first, version: '"one"', sha256: null, cutAt: 60, gives() {}, ...more };
+  const served: Served = {
+    bytes: first,
+    version: '"one"',
+    sha256: null,
+    cutAt: 60,
+    away: 0,
+    gives() {},
+    ...more,
+  };
   const asked: number[] = [];
   const notes: string[] = [];
   const output = makeOutput({ out() {}, error: (text) => notes.push(text), colors: false }, false);
   const provider = {
     async fileContent(_id: string, from: number): Promise<FileContent> {
       asked.push(from);
+      if (served.away > 0) {
+        served.away -= 1;
+        throw new NobodyListens('http://127.0.0.1:1');
+      }
       const { bytes, version, sha256, cutAt } = served;
       if (from > bytes.length) throw new Problem('provider.refused', 'the range is behind the end');
       async function* chunks(): AsyncGenerator<Uint8Array> {
@@ -84,6 +99,33 @@ test.each([
     expect([readFileSync(target), readdirSync(folder)]).toEqual([first, ['setup.zip']]);
   },
 );
+
+test('what came is still there for the store where no service listens', async () => {
+  const { served, asked, run } = stage();
+  await expect(run()).rejects.toThrow('the file was cut');
+  leave();
+  Object.assign(served, { cutAt: 1000, away: 1 });
+  asked.length = 0;
+  await expect(run()).rejects.toBeInstanceOf(NobodyListens);
+  expect((await run())?.sha256).toBe(sha256Of(first));
+  expect(asked).toEqual([60, 60]);
+});
+
+test.each([
+  ['comes back is gone on with', 2],
+  ['stays away is given up, and what came is kept', 9],
+])('a service that goes away within a file and %s', async (_what, away) => {
+  const { served, asked, notes, run } = stage({
+    gives: (at) => at === 40 && Object.assign(served, { away, cutAt: 1000 }),
+  });
+  const ended = run().then(
+    (downloaded) => downloaded?.sha256,
+    ({ code }) => code,
+  );
+  expect(await ended).toBe(away === 2 ? sha256Of(first) : 'store.unavailable');
+  expect(asked.slice(0, 4)).toEqual([0, 60, 60, 60]);
+  expect(notes.join('').includes('60 bytes are kept beside it')).toBe(away === 9);
+});
 
 test('a run that was interrupted leaves what came', async () => {
   const controller = new AbortController();
