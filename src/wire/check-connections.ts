@@ -4,6 +4,7 @@
 
 import type { ConnectionBook } from '../connect/connection-book';
 import type { ProviderClient } from '../fetch/provider-client';
+import type { Answer } from '../model/answer';
 import { shellValue, shellWord } from '../model/shell-word';
 import { CheckFailure, type Found } from '../operations/check';
 
@@ -13,7 +14,7 @@ type Book = Pick<ConnectionBook, 'connections' | 'sees' | 'refresh'>;
 /**
  * Asks for the first page of organizations through every valid connection. A refused consent is a caution while another
  * connection is answered. Rejects with a sentence where one is not answered otherwise, where every consent was refused or
- * where there is none: `CheckFailure` where a user has to act. Throws `store.key-missing` where a stored token cannot be
+ * where there is none: `CheckFailure` where a user has to act, or nobody but the provider. Throws `store.key-missing` where a stored token cannot be
  * opened any more, whatever was opened before.
  */
 export async function checkConnections(client: Client, book: Book): Promise<Found> {
@@ -72,7 +73,16 @@ async function isAnswered(client: Client, connectionId: string): Promise<boolean
   for await (const page of client.organizations(connectionId)) {
     if (!page.partial) return true;
     if (page.answer?.kind === 'reauthorize') return false;
-    throw new Error(`connection ${connectionId}: ${page.detail}`);
+    const detail = `connection ${connectionId}: ${page.detail}`;
+    const next = waitFor(page.answer);
+    throw next === null ? new Error(detail) : new CheckFailure(detail, next);
   }
   return true;
+}
+
+/** What is left to do where the provider was reached, and its own trouble is all there is; null otherwise. */
+function waitFor(answer: Answer | null): string | null {
+  if (answer?.kind === 'rate-limited') return 'Wait: reading goes on by itself after the pause.';
+  if (answer?.kind !== 'transient' || !answer.code.startsWith('status-5')) return null;
+  return 'Look at the provider’s status page and wait: it answered, so no setting here is to blame, and reading goes on by itself.';
 }

@@ -101,6 +101,24 @@ test('a valid connection without an answer is no matter of consent', async () =>
   expect(said).toMatchObject({ message: 'connection c1: no answer' });
 });
 
+test('where the provider answered that it is in trouble, no setting is to be looked at', async () => {
+  const from = { origin: 'https://api.example.com', connectionId: 'c1', retryAfterMs: null };
+  const troubled = { kind: 'transient', code: 'status-503', detail: 'status 503', ...from } as const;
+  const { said } = await check([connectionOf()], () => ({ ...away, answer: troubled }));
+  expect(said).toMatchObject({
+    message: 'connection c1: no answer',
+    next: expect.stringMatching(/^Look at the provider’s status page and wait/),
+  });
+  const paused = { kind: 'rate-limited', retryAfterMs: 60_000, untilMs: 60_000 } as const;
+  expect((await check([connectionOf()], () => ({ ...away, answer: paused }))).said).toMatchObject({
+    next: expect.stringMatching(/^Wait/),
+  });
+  const unreached = { ...troubled, code: 'connection-refused' } as const;
+  expect((await check([connectionOf()], () => ({ ...away, answer: unreached }))).said).not.toBeInstanceOf(
+    CheckFailure,
+  );
+});
+
 test('every valid connection is asked', async () => {
   const { said, asked } = await check([connectionOf(), connectionOf({ connectionId: 'c2' })]);
   expect(said).toEqual({ detail: 'answers for 2 connections', next: null });
