@@ -59,9 +59,8 @@ export function makeSubscriptionWatch(doors: WatchDoors): SubscriptionWatch {
   let [holds, tells] = [false, false];
   let heldAtMs = 0;
   let [looks, nextLookMs] = [0, 0];
-  let findings: Findings = new Map();
-  let lookedWhole = false;
-  let silent = new Set<string>();
+  let [findings, lookedWhole]: [Findings, boolean] = [new Map(), false];
+  const looked = makeLookedInto(clock, tickMs * 2);
   const pause = makePauseLook(doors);
 
   const silences = (): Condition[] =>
@@ -74,9 +73,9 @@ export function makeSubscriptionWatch(doors: WatchDoors): SubscriptionWatch {
   /** Each is told as silent, or found in trouble, or was heard of: time in which nobody listened says nothing. */
   function isHeardOf(): boolean {
     if (doors.silenceMsMin === 0) return true;
-    const quiet = new Set(silences().map(({ labels }) => labels?.subscription_id));
-    return expectedOf(book).every(({ id, row }) =>
-      quiet.has(id) ? tells : findings.has(id) || (row.heardAtMs ?? 0) > listening.sinceMs(),
+    const quiet = new Map(silences().map((one) => [subscriptionOf(one), tells && looked.isTold(one)]));
+    return expectedOf(book).every(
+      ({ id, row }) => quiet.get(id) ?? (findings.has(id) || (row.heardAtMs ?? 0) > listening.sinceMs()),
     );
   }
 
@@ -89,20 +88,22 @@ export function makeSubscriptionWatch(doors: WatchDoors): SubscriptionWatch {
     if (holds) heldAtMs = clock.steadyMs();
     if (seen !== looks || clock.steadyMs() - heldAtMs > toldOnMsMax) {
       looks = seen;
-      findings = new Map();
-      lookedWhole = false;
+      [findings, lookedWhole] = [new Map(), false];
       tells = false;
     }
     tells ||= holds;
   }
 
-  async function lookAndPlan(): Promise<void> {
+  async function lookWhereDue(isQuiet: boolean): Promise<void> {
+    if (clock.steadyMs() < nextLookMs || doors.pausedMs() > 0)
+      return pause.isDue() ? pause.look(isQuiet) : undefined;
     nextLookMs = clock.steadyMs() + Math.min(doors.checkMs, retryMsMax);
     ({ findings, whole: lookedWhole } = await lookAtSubscriptions(doors, { findings, whole: lookedWhole }));
     if (lookedWhole) looks = await doors.store.countLooks(1);
-    await pause.look(silent.size > 0);
+    await pause.look(isQuiet);
     if (isOffered(book)) await doors.delivery();
     else if (!hasExpired(findings)) nextLookMs = clock.steadyMs() + doors.checkMs;
+    await listening.noteWork();
   }
 
   return {
@@ -111,41 +112,64 @@ export function makeSubscriptionWatch(doors: WatchDoors): SubscriptionWatch {
       await listening.note();
       if (!holds) return tickMs;
       // One that has just become silent may have expired.
-      const quiet = new Set(silences().map(({ labels }) => labels?.subscription_id ?? ''));
-      if ([...quiet].some((id) => !silent.has(id))) nextLookMs = clock.steadyMs();
-      silent = quiet;
+      const quiet = silences();
+      if (looked.isNew(quiet)) nextLookMs = clock.steadyMs();
       // Where no process can hear a delivery with it, the provider alone tells that it is used.
       if (isOffered(book)) nextLookMs = Math.min(nextLookMs, clock.steadyMs() + retryMsMax);
-      if (clock.steadyMs() >= nextLookMs && doors.pausedMs() === 0) {
-        await lookAndPlan();
-        await listening.noteWork();
-      } else if (pause.isDue()) await pause.look(silent.size > 0);
+      await lookWhereDue(quiet.length > 0).finally(() => looked.note(quiet));
       return tickMs;
     },
     settled: () => [
       ...(isHeardOf() ? (['subscription-silent'] as const) : []),
       ...(holds && lookedWhole ? (['subscription-ended', 'subscription-expired'] as const) : []),
     ],
-    conditions: () =>
-      tells ? [...[...findings.values()].map((one) => withLastHeard(one, book)), ...silences()] : [],
+    conditions() {
+      if (!tells) return [];
+      const found = [...findings.values()].map((one) => withLastHeard(one, book));
+      return [...found, ...silences().filter(looked.isTold)];
+    },
   };
 }
 
-/** Whether delivery is paused, maybe by ourselves: once it was found so it is asked each minute, since it may be resumed anywhere. */
+/**
+ * Whether delivery is paused, maybe by ourselves: once it was found so it is asked each minute, since it may be resumed
+ * anywhere, and so it is while nobody answers.
+ */
 function makePauseLook({ delivery, failed, clock, pausedMs }: WatchDoors) {
-  let [isPaused, nextMs] = [false, 0];
+  let [isPaused, isAsked, nextMs] = [false, false, 0];
   return {
-    isDue: () => isPaused && clock.steadyMs() >= nextMs && pausedMs() === 0,
-    /** Where nobody can say it is not. */
+    isDue: () => (isPaused || isAsked) && clock.steadyMs() >= nextMs && pausedMs() === 0,
+    /** Without an answer it stays as it was found. */
     async look(matters: boolean): Promise<void> {
       nextMs = clock.steadyMs() + retryMsMax;
-      isPaused = matters && (await delivery().catch(failed))?.status === 'Paused';
+      const view = matters ? await delivery().catch(failed) : null;
+      isAsked = matters && (view ?? null) === null;
+      if (!isAsked) isPaused = view?.status === 'Paused';
     },
     told: (silence: Condition): Condition =>
       isPaused
         ? { ...silence, detail: `${pausedSentence} ${silence.detail}`, firstStep: pausedStep }
         : silence,
   };
+}
+
+/**
+ * Which silences were looked into. One is told with what was found, as what is sent to a person is sent once; for a look that
+ * takes longer it does not wait.
+ */
+function makeLookedInto(clock: WatchDoors['clock'], waitMsMax: number) {
+  let silent = new Set<string>();
+  return {
+    isNew: (quiet: Condition[]) => quiet.some((one) => !silent.has(subscriptionOf(one))),
+    note(quiet: Condition[]): void {
+      silent = new Set(quiet.map(subscriptionOf));
+    },
+    isTold: (one: Condition) => silent.has(subscriptionOf(one)) || clock.nowMs() - one.sinceMs >= waitMsMax,
+  };
+}
+
+function subscriptionOf({ labels }: Condition): string {
+  return labels?.subscription_id ?? '';
 }
 
 /** An Authorization value that the provider may use, and no delivery has come with. */

@@ -12,6 +12,8 @@ let watch: SubscriptionWatch;
 let holds: boolean;
 let confirmations: number;
 let deliveryStatus: string;
+/** Whether the provider answers what its delivery is set to. */
+let answers: boolean;
 let pausedMs: number;
 let troubles: unknown[];
 let open: Open[];
@@ -19,7 +21,7 @@ let open: Open[];
 function watchOf({ doors, store, clock }: Stage, silenceMsMin = 10_000): SubscriptionWatch {
   holds = true;
   confirmations = 0;
-  deliveryStatus = 'Active';
+  [answers, deliveryStatus] = [true, 'Active'];
   pausedMs = 0;
   troubles = [];
   open = [];
@@ -36,6 +38,7 @@ function watchOf({ doors, store, clock }: Stage, silenceMsMin = 10_000): Subscri
     },
     delivery: async () => {
       confirmations += 1;
+      if (!answers) throw new Error('no answer');
       return { status: deliveryStatus };
     },
     open: async () => open,
@@ -207,6 +210,53 @@ test('of silence while delivery is paused it is said that it is', async () => {
   expect(watch.conditions()[0]!.firstStep).toBeUndefined();
   await run(300_000);
   expect(confirmations).toBe(asked + 1);
+});
+
+test('silence is told when it was looked into, so that what is sent first says what was found', async () => {
+  await heard();
+  deliveryStatus = 'Paused';
+  await run(175_000);
+  expect(told()).toEqual([]);
+  await stage.clock.advance(5000);
+  expect([told(), watch.settled()]).toEqual([[], expect.not.arrayContaining(['subscription-silent'])]);
+  await watch.step();
+  expect(watch.conditions()).toMatchObject([{ detail: expect.stringContaining('was found paused') }]);
+});
+
+test('silence is told without its look where that lasts', async () => {
+  await heard();
+  await run(175_000);
+  await stage.clock.advance(14_999);
+  expect(told()).toEqual([]);
+  await stage.clock.advance(1);
+  expect([told(), watch.settled()]).toEqual([
+    ['subscription-silent'],
+    expect.arrayContaining(['subscription-silent']),
+  ]);
+});
+
+test('delivery that was found paused stays so while nobody answers, and is asked for every minute', async () => {
+  await heard();
+  deliveryStatus = 'Paused';
+  await run(300_000);
+  answers = false;
+  await run(60_000);
+  expect(watch.conditions()[0]!.detail).toContain('paused');
+  [answers, deliveryStatus] = [true, 'Active'];
+  const asked = confirmations;
+  await run(60_000);
+  expect(confirmations).toBe(asked + 1);
+  expect(watch.conditions()[0]!.detail).not.toContain('paused');
+});
+
+test('whether delivery is paused is asked again within a minute where the first question got no answer', async () => {
+  await heard();
+  [answers, deliveryStatus] = [false, 'Paused'];
+  await run(185_000);
+  expect(watch.conditions()[0]!.detail).not.toContain('paused');
+  answers = true;
+  await run(60_000);
+  expect(watch.conditions()[0]!.detail).toContain('paused');
 });
 
 test('nothing is silent for what could not be heard while the store or the process stood still', async () => {
