@@ -80,9 +80,12 @@ async function isAnswered(client: Client, connectionId: string): Promise<boolean
   return true;
 }
 
-/** What is left to do where the provider was reached, and its own trouble is all there is; null otherwise. */
+/** What is left to do where the provider or its issuer is in trouble of its own; null where settings may be to blame. */
 function waitFor(answer: Answer | null): string | null {
   if (answer?.kind === 'rate-limited') return 'Wait: reading goes on by itself after the pause.';
-  if (answer?.kind !== 'transient' || !answer.code.startsWith('status-5')) return null;
+  if (answer?.kind !== 'transient') return null;
+  if (answer.code === 'token-unavailable')
+    return 'Where the issuer answered, look at the provider’s status page and wait; where it did not, at PROVIDER_ISSUER and the way out.';
+  if (!answer.code.startsWith('status-5')) return null;
   return 'Look at the provider’s status page and wait: it answered, so no setting here is to blame, and reading goes on by itself.';
 }

@@ -113,6 +113,10 @@ test('where the provider answered that it is in trouble, no setting is to be loo
   expect((await check([connectionOf()], () => ({ ...away, answer: paused }))).said).toMatchObject({
     next: expect.stringMatching(/^Wait/),
   });
+  const unrenewed = { ...troubled, code: 'token-unavailable' } as const;
+  expect((await check([connectionOf()], () => ({ ...away, answer: unrenewed }))).said).toMatchObject({
+    next: expect.stringMatching(/^Where the issuer answered, look at the provider’s status page and wait/),
+  });
   const unreached = { ...troubled, code: 'connection-refused' } as const;
   expect((await check([connectionOf()], () => ({ ...away, answer: unreached }))).said).not.toBeInstanceOf(
     CheckFailure,
