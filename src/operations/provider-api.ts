@@ -31,6 +31,8 @@ export interface ProviderApiDoors {
   reference(body: unknown): Judged<ReferenceView>;
   /** Before a first call: what each connection sees must be known. */
   ready(): Promise<void>;
+  /** The provider waits for the organization's customer: a hint to ask it whether that is so. Rejects as the store does. */
+  hintRefusal(organizationId: string): Promise<void>;
 }
 
 /**
@@ -39,13 +41,20 @@ export interface ProviderApiDoors {
  */
 export function makeProviderApi(doors: ProviderApiDoors): ProviderApi {
   const { ready } = doors;
+  /** Who asked is a person, and the refusal is the same as of any other read. */
+  const hear = async ({ answer, organizationId }: RawFault): Promise<void> => {
+    if (organizationId === null) return;
+    if (answer?.kind === 'action-required' || answer?.kind === 'not-connected')
+      await doors.hintRefusal(organizationId);
+  };
   const equipmentView = (item: RawItem) => doors.document(item, 'equipment');
   const operationView = (item: RawItem) => doors.document(item, 'field-operation');
   const ask = async <Value>(read: () => Promise<RawRead<Value>>): Promise<Value> => {
     await ready();
     const result = await read();
-    if ('fault' in result) throw problemOf(result.fault);
-    return result.value;
+    if (!('fault' in result)) return result.value;
+    await hear(result.fault);
+    throw problemOf(result.fault);
   };
   const viewOf = async <View>(item: RawItem, judge: Judge<View>): Promise<View> => {
     const judged = await judge(item);
@@ -57,7 +66,10 @@ export function makeProviderApi(doors: ProviderApiDoors): ProviderApi {
     judge: Judge<View>,
   ): AsyncGenerator<Listed<View>> {
     await ready();
-    for await (const line of ask()) yield await viewed(line, judge);
+    for await (const line of ask()) {
+      if ('fault' in line) await hear(line.fault);
+      yield await viewed(line, judge);
+    }
   }
   return {
     equipment: (filter) => views(() => doors.data().equipment(filter), equipmentView),

@@ -21,7 +21,6 @@ import { makeRejudge } from '../webhook/rejudge';
 import type { Worker } from '../wire';
 import { checkProvider } from './check-provider';
 import { checkSinks } from './check-sinks';
-import { makeNameEquipment } from './equipment-names';
 import { alertingOptions, webhookOptions } from './options';
 import { probeOutcome } from './probe-outcome';
 import { type OwnProvider, providerApiOf } from './provider';
@@ -140,7 +139,8 @@ export function apiOf(
             loaded.settings,
             () => worker.data,
             async () => {},
-            makeNameEquipment(store),
+            store,
+            () => worker.pipeline.probes.wake(),
           ),
     sync: worker?.sync ?? alone?.sync ?? null,
     replay: worker?.replay ?? alone?.replay ?? null,

@@ -29,7 +29,7 @@ import { makeSealer, type Sealer } from '../tools/secret';
 import { knownBy } from './book';
 import { checkConnections } from './check-connections';
 import { type Connecting, lateRenewal, readConnections, wireConnecting } from './connecting';
-import { makeNameEquipment, type NameEquipment } from './equipment-names';
+import { makeNameEquipment } from './equipment-names';
 import { type ClockHeard, makeClockHeard } from './hear-calls';
 import { clientPauseOf, heedPause, pauseLoop } from './heed-pause';
 import { hideCredentials, hideInRefusal } from './hide-credentials';
@@ -51,14 +51,16 @@ export function clientOf(
   return hideCredentials(client, credentials);
 }
 
-/** The provider's data as operators see it; `ready` is awaited before each call. */
+/** The provider's data as operators see it; `ready` is awaited before each call, and `hinted` told of each hint to probe. */
 export function providerApiOf(
   settings: Settings,
   data: () => ProviderData,
   ready: () => Promise<void>,
-  nameEquipment: NameEquipment,
+  store: Pick<Store, 'requestProbe' | 'nameEquipment'>,
+  hinted: () => void,
 ): ProviderApi {
   const { includeOperatorNames } = settings;
+  const nameEquipment = makeNameEquipment(store);
   return makeProviderApi({
     data,
     ready,
@@ -75,6 +77,10 @@ export function providerApiOf(
     },
     file: ({ body, address, mediaType }) => readFileEntry(body, { address, mediaType }),
     reference: readReferenceEntry,
+    async hintRefusal(organizationId) {
+      await store.requestProbe(organizationId, false);
+      hinted();
+    },
   });
 }
 
@@ -118,7 +124,13 @@ export function makeOwnProvider(
     if (retryAfterMs > 0) throw pausedProblem(retryAfterMs);
     refuseWhereAllRefused(own.book().connections(), refused);
   });
-  const api = providerApiOf(settings, () => own.client().data, learned, makeNameEquipment(store));
+  const api = providerApiOf(
+    settings,
+    () => own.client().data,
+    learned,
+    store,
+    () => {},
+  );
   const subscribing = wireSubscribing(settings, {
     store,
     clock: systemClock,

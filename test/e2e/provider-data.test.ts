@@ -255,7 +255,14 @@ test('an organization that waits for its customer ends with 5 and says where to 
   const [machine] = await story.equipment();
   const got = await run('equipment', 'get', machine!.id);
   expect([got.code, got.error]).toEqual([5, expect.stringContaining('/terms')]);
+  // A refusal is a hint to probe, whoever asked; what the probe finds is told to all.
+  const access = async () =>
+    (await json<{ id: string; access: string }[]>('organizations', 'list')).find(({ id }) => id === first)
+      ?.access;
+  await until(async () => (await access()) === 'terms-required', soon);
   await story.simulator.setOrganization(first, { termsAccepted: true });
+  await run('organizations', 'probe', first);
+  await until(async () => (await access()) === 'active', soon);
 });
 
 test('what is sought by ids or serial numbers is listed of each organization that is open, whatever another waits for', async () => {

@@ -77,6 +77,7 @@ export function makeScriptedProvider(): ScriptedProvider {
   const api = makeProviderApi({
     data: () => data,
     ready: async () => {},
+    hintRefusal: async (organizationId) => void script.asked.push(['hintRefusal', organizationId]),
     async document({ body, address, mediaType }) {
       const { id, ...facts } = body as { id?: string };
       if (id === undefined) return { ok: false, path: '/id', detail: 'an id is required' };
