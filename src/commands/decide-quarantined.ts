@@ -8,6 +8,7 @@ import { type Api, type DecidedEntry, decidedMax, pageRowsMax } from '../model/a
 import type { QuarantineView } from '../model/inspection';
 import { Problem } from '../model/problem';
 import { shellWord } from '../model/shell-word';
+import { NobodyListens } from './client';
 import { type Action, allPages, type CommandContext, withApi } from './context';
 import { exitCodes } from './exit-code';
 import type { Output } from './output';
@@ -80,7 +81,7 @@ function decide(context: CommandContext, verb: Verb, ids: string[], options: Opt
   }
   if (byReason) return decideAll(context, verb, options);
   const [first = ''] = ids;
-  if (ids.length > 1) return withApi(context, (api) => decideEach(context, api, verb, ids));
+  if (ids.length > 1) return decideEach(context, verb, ids);
   return withApi(context, (api) => (verb === 'release' ? release : discard)(context, api, first));
 }
 
@@ -108,32 +109,38 @@ async function decideAll(context: CommandContext, verb: Verb, options: Options):
     }
   } else output.note(countsOf(wanted));
   const ids = wanted.map(({ id }) => id);
-  return withApi(context, (api) => decideEach(context, api, verb, ids, reason));
+  return decideEach(context, verb, ids, reason);
 }
 
-/** In orders of at most 500: what one of them cannot decide is told, the rest goes on. */
+/**
+ * In orders of at most 500: what one of them cannot decide is told, the rest goes on, in the store itself where the service
+ * ended between two.
+ */
 async function decideEach(
-  { output }: CommandContext,
-  api: Api,
+  context: CommandContext,
   verb: Verb,
   given: string[],
   reason?: string,
 ): Promise<number> {
+  const { output } = context;
   const [ids, strange] = partition([...new Set(given)], (id) => /^q\d{1,15}$/.test(id));
   const decided: DecidedEntry[] = strange.map((id) => ({ id, state: 'not-found' }));
-  for (let from = 0; from < ids.length; from += decidedMax) {
-    output.progress(`${decided.length} of ${ids.length}`);
-    const some = ids.slice(from, from + decidedMax);
-    try {
-      decided.push(...(await (verb === 'release' ? api.releaseEach(some) : api.discardEach(some))));
-    } catch (error) {
-      output.progress(null);
-      output.warn(
-        `Of ${ids.length} the first ${from} were decided; of the next ${some.length} it is not known.`,
-      );
-      throw error;
+  let from = 0;
+  await withApi(context, async (api) => {
+    for (; from < ids.length; from += decidedMax) {
+      output.progress(`${decided.length} of ${ids.length}`);
+      const some = ids.slice(from, from + decidedMax);
+      try {
+        decided.push(...(await (verb === 'release' ? api.releaseEach(some) : api.discardEach(some))));
+      } catch (error) {
+        output.progress(null);
+        const unknown = error instanceof NobodyListens ? '' : `; of the next ${some.length} it is not known`;
+        if (from > 0 || unknown !== '')
+          output.warn(`Of ${ids.length} the first ${from} were decided${unknown}.`);
+        throw error;
+      }
     }
-  }
+  });
   output.progress(null);
   const of = (wanted: DecidedEntry['state']) =>
     decided.flatMap(({ id, state }) => (state === wanted ? [id] : []));

@@ -652,6 +652,26 @@ test('following lets go of an embedded store before it waits, and goes on throug
   expect(error).toMatch(/^no service listens at .*; going on after position 3 when it answers\n$/);
 });
 
+test('where the service ends between two orders about entries, the store itself goes on with what is left', async () => {
+  shell = makeShell();
+  shell.sample.entries = Array.from({ length: 1203 }, (_, index) => ({
+    ...entry,
+    id: `q${1000 + index}`,
+    what: 'task',
+  }));
+  server = await serveFor(shell);
+  const { releaseEach } = shell.api;
+  shell.api.releaseEach = async (ids) => {
+    const decided = await releaseEach(ids);
+    if (shell.opened === 0) setImmediate(() => void server?.close(10));
+    return decided;
+  };
+  const { code, out, error } = await shell.run('quarantine', 'release', '--all');
+  expect([code, out.split('\n')[0]]).toEqual([0, '1203 are due again.']);
+  expect(error).toContain('Of 1203 the first 500 were decided.\n');
+  expect(shell.opened).toBe(1);
+});
+
 describe('commands that ask no service', () => {
   beforeEach(() => {
     shell = makeShell();
