@@ -57,10 +57,9 @@ export function makeSubscriptionWatch(doors: WatchDoors): SubscriptionWatch {
   const lapseMs = Math.max(tickMs * 2, Math.min(doors.leaseMs, doors.silenceMsMin / 2));
   const listening = makeListening(doors.store, clock, lapseMs);
   let [holds, tells] = [false, false];
-  let heldAtMs = 0;
-  let [looks, nextLookMs] = [0, 0];
+  let [heldAtMs, looks, nextLookMs] = [0, 0, 0];
   let [findings, lookedWhole]: [Findings, boolean] = [new Map(), false];
-  const looked = makeLookedInto(clock, tickMs * 2);
+  let looked = makeLookedInto(clock, tickMs * 2);
   const pause = makePauseLook(doors);
 
   const silences = (): Condition[] =>
@@ -91,12 +90,13 @@ export function makeSubscriptionWatch(doors: WatchDoors): SubscriptionWatch {
       [findings, lookedWhole] = [new Map(), false];
       tells = false;
     }
+    if (holds && !tells) looked = makeLookedInto(clock, tickMs * 2);
     tells ||= holds;
   }
 
   async function lookWhereDue(isQuiet: boolean): Promise<void> {
-    if (clock.steadyMs() < nextLookMs || doors.pausedMs() > 0)
-      return pause.isDue() ? pause.look(isQuiet) : undefined;
+    const isDue = clock.steadyMs() >= nextLookMs && doors.pausedMs() === 0;
+    if (!isDue) return pause.isDue() ? pause.look(isQuiet) : undefined;
     nextLookMs = clock.steadyMs() + Math.min(doors.checkMs, retryMsMax);
     ({ findings, whole: lookedWhole } = await lookAtSubscriptions(doors, { findings, whole: lookedWhole }));
     if (lookedWhole) looks = await doors.store.countLooks(1);
@@ -126,7 +126,7 @@ export function makeSubscriptionWatch(doors: WatchDoors): SubscriptionWatch {
     conditions() {
       if (!tells) return [];
       const found = [...findings.values()].map((one) => withLastHeard(one, book));
-      return [...found, ...silences().filter(looked.isTold)];
+      return [...found, ...silences().filter((one) => looked.isTold(one))];
     },
   };
 }
@@ -154,17 +154,20 @@ function makePauseLook({ delivery, failed, clock, pausedMs }: WatchDoors) {
 }
 
 /**
- * Which silences were looked into. One is told with what was found, as what is sent to a person is sent once; for a look that
+ * Which silences were looked into, by who tells from now on. One is told with what was found, as what is sent to a person is sent once; for a look that
  * takes longer it does not wait.
  */
 function makeLookedInto(clock: WatchDoors['clock'], waitMsMax: number) {
   let silent = new Set<string>();
+  const beganMs = clock.steadyMs();
   return {
     isNew: (quiet: Condition[]) => quiet.some((one) => !silent.has(subscriptionOf(one))),
     note(quiet: Condition[]): void {
       silent = new Set(quiet.map(subscriptionOf));
     },
-    isTold: (one: Condition) => silent.has(subscriptionOf(one)) || clock.nowMs() - one.sinceMs >= waitMsMax,
+    isTold: (one: Condition) =>
+      silent.has(subscriptionOf(one)) ||
+      Math.min(clock.nowMs() - one.sinceMs, clock.steadyMs() - beganMs) >= waitMsMax,
   };
 }
 

@@ -15,6 +15,8 @@ let deliveryStatus: string;
 /** Whether the provider answers what its delivery is set to. */
 let answers: boolean;
 let pausedMs: number;
+/** Until then no answer comes. */
+let gate: Promise<void> | null = null;
 let troubles: unknown[];
 let open: Open[];
 
@@ -38,6 +40,7 @@ function watchOf({ doors, store, clock }: Stage, silenceMsMin = 10_000): Subscri
     },
     delivery: async () => {
       confirmations += 1;
+      await gate;
       if (!answers) throw new Error('no answer');
       return { status: deliveryStatus };
     },
@@ -233,6 +236,23 @@ test('silence is told without its look where that lasts', async () => {
     ['subscription-silent'],
     expect.arrayContaining(['subscription-silent']),
   ]);
+});
+
+test('who takes over a silence tells it with what its own look finds', async () => {
+  await heard();
+  await run(300_000);
+  watch = watchOf(stage);
+  deliveryStatus = 'Paused';
+  let answer = () => {};
+  gate = new Promise((resolve) => (answer = resolve));
+  const stepping = watch.step();
+  for (let turn = 0; turn < 50; turn += 1) await Promise.resolve();
+  expect([told(), watch.settled()]).toEqual([[], expect.not.arrayContaining(['subscription-silent'])]);
+  await stage.clock.advance(10_000);
+  expect(told()).toEqual(['subscription-silent']);
+  answer();
+  await stepping;
+  expect(watch.conditions()).toMatchObject([{ detail: expect.stringContaining('was found paused') }]);
 });
 
 test('delivery that was found paused stays so while nobody answers, and is asked for every minute', async () => {
