@@ -103,7 +103,6 @@ export function makeSubscriptionWatch(doors: WatchDoors): SubscriptionWatch {
     await pause.look(isQuiet);
     if (isOffered(book)) await doors.delivery();
     else if (!hasExpired(findings)) nextLookMs = clock.steadyMs() + doors.checkMs;
-    await listening.noteWork();
   }
 
   return {
@@ -116,7 +115,8 @@ export function makeSubscriptionWatch(doors: WatchDoors): SubscriptionWatch {
       if (looked.isNew(quiet)) nextLookMs = clock.steadyMs();
       // Where no process can hear a delivery with it, the provider alone tells that it is used.
       if (isOffered(book)) nextLookMs = Math.min(nextLookMs, clock.steadyMs() + retryMsMax);
-      await lookWhereDue(quiet.length > 0).finally(() => looked.note(quiet));
+      const work = lookWhereDue(quiet.length > 0).finally(() => looked.note(quiet));
+      await work.finally(listening.noteWork);
       return tickMs;
     },
     settled: () => [

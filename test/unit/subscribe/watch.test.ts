@@ -4,6 +4,7 @@ import { problemOf } from '../../../src/operations/provider-api';
 import type { Open } from '../../../src/subscribe/look';
 import { makeSubscriptionsApi } from '../../../src/subscribe/subscriptions';
 import { makeSubscriptionWatch, type SubscriptionWatch } from '../../../src/subscribe/watch';
+import { Secret } from '../../../src/tools/secret';
 import { faultOf } from '../../support/scripted-calls';
 import { type Stage, stageRoom } from './stage';
 
@@ -15,6 +16,8 @@ let deliveryStatus: string;
 /** Whether the provider answers what its delivery is set to. */
 let answers: boolean;
 let pausedMs: number;
+/** How long it takes to say nothing. */
+let lateMs: number;
 /** Until then no answer comes. */
 let gate: Promise<void> | null = null;
 let troubles: unknown[];
@@ -24,7 +27,7 @@ function watchOf({ doors, store, clock }: Stage, silenceMsMin = 10_000): Subscri
   holds = true;
   confirmations = 0;
   [answers, deliveryStatus] = [true, 'Active'];
-  pausedMs = 0;
+  [pausedMs, lateMs] = [0, 0];
   troubles = [];
   open = [];
   return makeSubscriptionWatch({
@@ -41,6 +44,7 @@ function watchOf({ doors, store, clock }: Stage, silenceMsMin = 10_000): Subscri
     delivery: async () => {
       confirmations += 1;
       await gate;
+      await clock.advance(lateMs);
       if (!answers) throw new Error('no answer');
       return { status: deliveryStatus };
     },
@@ -267,6 +271,23 @@ test('delivery that was found paused stays so while nobody answers, and is asked
   await run(60_000);
   expect(confirmations).toBe(asked + 1);
   expect(watch.conditions()[0]!.detail).not.toContain('paused');
+});
+
+test('silence goes on, however long nobody says whether delivery is paused', async () => {
+  await heard();
+  [answers, deliveryStatus] = [false, 'Paused'];
+  await run(200_000);
+  expect(told()).toEqual(['subscription-silent']);
+  lateMs = 70_000;
+  await run(120_000);
+  expect(told()).toEqual(['subscription-silent']);
+  // Nor does that of an Authorization value that was offered.
+  await stage.book.offer(new Secret('Bearer new'), { kind: 'authorization', user: null, connectionId: null });
+  for (let passed = 0; passed < 120_000; passed += 5000) {
+    await stage.clock.advance(5000);
+    await watch.step().catch(() => {});
+  }
+  expect(told()).toEqual(['subscription-silent']);
 });
 
 test('whether delivery is paused is asked again within a minute where the first question got no answer', async () => {
