@@ -88,7 +88,8 @@ export function makeShell(): Shell {
       connections: sample.connections,
       subscriptions: subscriptions.api,
     }),
-    environment: {},
+    // Nobody listens there, whatever runs on this machine.
+    environment: { TRAMLINE_URL: 'http://127.0.0.1:2' },
     topics: [],
     asked: [],
     answers: [],

@@ -148,7 +148,7 @@ test('for machines it is one object', async () => {
 
 test('settings show what the sandbox leaves', async () => {
   const shell = makeShell();
-  shell.environment = { PROVIDER_PLAN: 'sandbox', PROVIDER_SANDBOX_SINCE: '2026-01-01' };
+  Object.assign(shell.environment, { PROVIDER_PLAN: 'sandbox', PROVIDER_SANDBOX_SINCE: '2026-01-01' });
   shell.api.sandbox = async () => ({
     plan: 'sandbox',
     limits: [{ limit: 'calls', used: 10, most: 150_000, left: 149_990, detail: 'of 2026-01' }],
