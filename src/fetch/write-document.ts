@@ -73,14 +73,16 @@ const unsent = new Set([
   'address-private',
   'connection-refused',
   'name-not-resolved',
+  'request-invalid',
   'tls-refused',
   'signature-refused',
 ]);
 
 /** Asked for again, what was created without an answer would be there twice. `list`: the command that shows what there is. */
 export function asUnanswered(fault: RawFault, list: string): RawFault {
-  if (fault.answer?.kind !== 'transient' || fault.address === null || unsent.has(fault.answer.code))
-    return fault;
+  if (fault.answer?.kind !== 'transient' || fault.address === null) return fault;
+  // No origin: the token could not be renewed, so that none was asked.
+  if (fault.answer.origin === '' || unsent.has(fault.answer.code)) return fault;
   const advice = `it may have been created all the same: see \`tramline ${list}\` before it is asked for again`;
   return { ...fault, detail: `${fault.detail}; ${advice}` };
 }

@@ -1,6 +1,7 @@
 // What people read and write directly, against recorded answers: each filter in its address, each refusal in its place,
 // reference data remembered, a write sent once and read back. No other network is there.
 import nock from 'nock';
+import type { Connection } from '../../../src/model/connection';
 import type { EquipmentFilter, EquipmentWish, RawListed } from '../../../src/model/provider-data';
 import {
   connectionOf,
@@ -365,6 +366,30 @@ describe('writing equipment', () => {
       fault: { detail: expect.stringContaining('may have been created') },
     });
   });
+
+  test.each([
+    ['now', { code: 'token-unavailable', detail: 'it cannot be renewed', retryAfterMs: null }, 60_000],
+    ['in time', null, 50],
+  ])(
+    'where the token is not renewed %s nothing was sent, and nothing created',
+    async (_how, waits, timeoutMs) => {
+      staged.client.close();
+      let renews = false;
+      const never = new Promise<never>(() => {});
+      const renewal = {
+        current: (known: Connection) =>
+          !renews ? known : waits === null ? never : Promise.resolve({ waits }),
+        renew: () => never,
+      };
+      staged = stageClient({ timeoutMs }, [connectionOf()], { renewal });
+      equipmentApi().get('/isg/equipment/7').query(true).reply(200, record, json);
+      await staged.client.data.equipmentRecord('7', null);
+      renews = true;
+      const created = await staged.client.data.createEquipment('4711', wish);
+      expect(created).toMatchObject({ fault: { answer: { kind: 'transient' } } });
+      expect(JSON.stringify(created)).not.toContain('may have been created');
+    },
+  );
 
   test('a refusal is told in the provider’s words', async () => {
     const said = [{ gud: 'g', message: 'serialNumber is not unique', code: 400 }];
