@@ -41,11 +41,14 @@ export interface ProviderApiDoors {
  */
 export function makeProviderApi(doors: ProviderApiDoors): ProviderApi {
   const { ready } = doors;
-  /** Who asked is a person, and the refusal is the same as of any other read. */
+  /**
+   * Who asked is a person, and the refusal is the same as of any other read. It is told also while the store is away, which
+   * loses nothing: the next one is a hint as well.
+   */
   const hear = async ({ answer, organizationId }: RawFault): Promise<void> => {
     if (organizationId === null) return;
     if (answer?.kind === 'action-required' || answer?.kind === 'not-connected')
-      await doors.hintRefusal(organizationId);
+      await doors.hintRefusal(organizationId).catch(() => {});
   };
   const equipmentView = (item: RawItem) => doors.document(item, 'equipment');
   const operationView = (item: RawItem) => doors.document(item, 'field-operation');

@@ -1,5 +1,6 @@
 // The provider's data as it would come from the fetch room, scripted: what each question was, and what it is answered.
 
+import { Problem } from '../../src/model/problem';
 import type {
   ProviderApi,
   ProviderData,
@@ -20,6 +21,8 @@ export interface ScriptedProvider {
   read: RawRead<never>;
   /** Successive answers for a file's bytes. */
   contents: (() => Awaited<ReturnType<ProviderData['fileContent']>>)[];
+  /** No hint can be given. */
+  storeIsAway: boolean;
 }
 
 export const itemOf = (body: unknown, address = 'https://provider.test/thing'): RawItem => ({
@@ -44,6 +47,7 @@ export function makeScriptedProvider(): ScriptedProvider {
     lines: [],
     read: { fault: faultOf(null) },
     contents: [],
+    storeIsAway: false,
   };
   const list = (verb: string) =>
     async function* (...given: unknown[]) {
@@ -77,7 +81,10 @@ export function makeScriptedProvider(): ScriptedProvider {
   const api = makeProviderApi({
     data: () => data,
     ready: async () => {},
-    hintRefusal: async (organizationId) => void script.asked.push(['hintRefusal', organizationId]),
+    async hintRefusal(organizationId) {
+      if (script.storeIsAway) throw new Problem('store.unavailable', 'the store is away');
+      script.asked.push(['hintRefusal', organizationId]);
+    },
     async document({ body, address, mediaType }) {
       const { id, ...facts } = body as { id?: string };
       if (id === undefined) return { ok: false, path: '/id', detail: 'an id is required' };

@@ -153,6 +153,27 @@ describe.each(['service', 'store'] as const)('through the %s', (via) => {
     expect([ended.code, ended.out, ended.error]).toEqual([code, '', expect.stringContaining(words)]);
   });
 
+  test('what waits for the customer is a hint to probe, once for each refusal, and told all the same where none can be given', async () => {
+    const connect = { kind: 'not-connected', actionUrl: null, connectionId: 'c1' } as const;
+    const refusals = [
+      faultOf({ ...blocked, actionUrl: null }),
+      faultOf(connect, { organizationId: '4712' }),
+      faultOf(connect, { organizationId: null }),
+      faultOf({ kind: 'no-access', message: null, connectionId: 'c1' }),
+    ];
+    const hinted = () => provider.asked.flatMap(([verb, id]) => (verb === 'hintRefusal' ? [id] : []));
+    provider.lines = refusals.map((fault) => ({ fault }));
+    await shell.run('equipment');
+    expect(hinted()).toEqual(['4711', '4712']);
+    for (const fault of refusals) {
+      provider.read = { fault };
+      await shell.run('equipment', 'get', '7');
+    }
+    expect(hinted()).toEqual(['4711', '4712', '4711', '4712']);
+    provider.storeIsAway = true;
+    expect((await shell.run('equipment')).error.match(/^tramline: /gm)).toHaveLength(4);
+  });
+
   test('a record is shown in lines of at most 80 columns', async () => {
     const make = { id: '1', name: 'Harrow', erid: 'e', certified: true };
     const facts = {
