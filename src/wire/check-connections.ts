@@ -2,6 +2,7 @@
  * Whether the provider answers, through each connection that there is: what a check says of it, and who has to act.
  */
 
+import { conditionRows } from '../alert/catalogue';
 import type { ConnectionBook } from '../connect/connection-book';
 import type { ProviderClient } from '../fetch/provider-client';
 import type { Answer } from '../model/answer';
@@ -74,18 +75,24 @@ async function isAnswered(client: Client, connectionId: string): Promise<boolean
     if (!page.partial) return true;
     if (page.answer?.kind === 'reauthorize') return false;
     const detail = `connection ${connectionId}: ${page.detail}`;
-    const next = waitFor(page.answer);
+    const next = stepFor(page.answer);
     throw next === null ? new Error(detail) : new CheckFailure(detail, next);
   }
   return true;
 }
 
-/** What is left to do where the provider or its issuer is in trouble of its own; null where settings may be to blame. */
-function waitFor(answer: Answer | null): string | null {
+/** What is left to do where it was answered why; null where any setting may be to blame. */
+function stepFor(answer: Answer | null): string | null {
+  if (answer?.kind === 'client-refused') return conditionRows['client-refused'].firstStep;
   if (answer?.kind === 'rate-limited') return 'Wait: reading goes on by itself after the pause.';
   if (answer?.kind !== 'transient') return null;
-  if (answer.code === 'token-unavailable')
-    return 'Where the issuer answered, look at the provider’s status page and wait; where it did not, at PROVIDER_ISSUER and the way out.';
+  if (answer.code === 'token-unavailable') return unrenewedStep;
   if (!answer.code.startsWith('status-5')) return null;
   return 'Look at the provider’s status page and wait: it answered, so no setting here is to blame, and reading goes on by itself.';
 }
+
+/** Within the pause after a failed renewal only the words of it are known. */
+const unrenewedStep =
+  'Where the issuer refused the client, compare PROVIDER_CLIENT_SECRET with the provider’s developer console; where it ' +
+  'answered something else, look at the provider’s status page and wait; where it did not answer, at PROVIDER_ISSUER and ' +
+  'the way out.';

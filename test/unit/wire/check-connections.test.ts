@@ -115,12 +115,23 @@ test('where the provider answered that it is in trouble, no setting is to be loo
   });
   const unrenewed = { ...troubled, code: 'token-unavailable' } as const;
   expect((await check([connectionOf()], () => ({ ...away, answer: unrenewed }))).said).toMatchObject({
-    next: expect.stringMatching(/^Where the issuer answered, look at the provider’s status page and wait/),
+    next: expect.stringMatching(
+      /^Where the issuer refused the client, compare PROVIDER_CLIENT_SECRET .*the provider’s status page and wait/,
+    ),
   });
   const unreached = { ...troubled, code: 'connection-refused' } as const;
   expect((await check([connectionOf()], () => ({ ...away, answer: unreached }))).said).not.toBeInstanceOf(
     CheckFailure,
   );
+});
+
+test('where the client itself is refused, its secret, scopes and licence are looked at, and no status page', async () => {
+  const answer = { kind: 'client-refused', connectionId: 'c1', message: 'got invalid_client' } as const;
+  const { said } = await check([connectionOf()], () => ({ ...away, answer }));
+  expect(said).toBeInstanceOf(CheckFailure);
+  expect(said).toMatchObject({
+    next: expect.stringMatching(/^Compare PROVIDER_CLIENT_SECRET, PROVIDER_SCOPES/),
+  });
 });
 
 test('every valid connection is asked', async () => {
