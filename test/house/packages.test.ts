@@ -65,6 +65,14 @@ function differences(wanted: Manifest, locked: Lock): string[] {
   return complaints;
 }
 
+/** What we name and what another package brings in a second version: both are loaded at each start. */
+function broughtTwice(wanted: Manifest, locked: Lock): string[] {
+  const shipped = entries(locked).filter(([, entry]) => !entry.dev);
+  return Object.keys(wanted.dependencies ?? {}).filter((name) =>
+    shipped.some(([path]) => path.endsWith(`/node_modules/${name}`)),
+  );
+}
+
 function scriptsInDoubt(wanted: Manifest, locked: Lock): string[] {
   const named = wanted.allowScripts ?? {};
   const allowed = Object.keys(named).filter((name) => named[name]);
@@ -125,6 +133,16 @@ describe('R10: a lock file', () => {
     expect(differences(goodManifest, installed)).toHaveLength(1);
   });
 
+  test('with a second version of what package.json names is caught', () => {
+    const second = { version: '1.2.4', integrity: 'sha512-d' };
+    expect(broughtTwice(goodManifest, goodLock)).toEqual([]);
+    expect(broughtTwice(goodManifest, lockWith('node_modules/two/node_modules/one', second))).toEqual([
+      'one',
+    ]);
+    const beside = lockWith('node_modules/two/node_modules/one', { ...second, dev: true });
+    expect(broughtTwice(goodManifest, beside)).toEqual([]);
+  });
+
   test('records no address here', () => {
     expect(withAddress(lock)).toEqual([]);
     expect(read('.npmrc')).toMatch(/^omit-lockfile-registry-resolved=true$/m);
@@ -136,6 +154,10 @@ describe('R10: a lock file', () => {
 
   test('matches package.json here, every version exact', () => {
     expect(differences(manifest, lock)).toEqual([]);
+  });
+
+  test('has what package.json names in one version here', () => {
+    expect(broughtTwice(manifest, lock)).toEqual([]);
   });
 });
 
