@@ -5,6 +5,7 @@
 
 import { readFileSync } from 'node:fs';
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import type { Api } from '../model/api';
 import { Problem } from '../model/problem';
 import { shellWord } from '../model/shell-word';
 import type { DeliveryView, DeliveryWanted, SubscriptionView } from '../model/subscription';
@@ -124,15 +125,27 @@ function create(context: CommandContext, options: Wishes): Promise<number> {
   for (const { key, value } of [...given, ...(options.filter ?? [])]) {
     filters.set(key, [...(filters.get(key) ?? []), value]);
   }
-  return withApiOrNewStore(context, async ({ subscriptions }) => {
+  return withApiOrNewStore(context, async (api) => {
     const wanted = {
       eventTypeId: options.eventType ?? '',
       filters: [...filters].map(([key, values]) => ({ key, values })),
       displayName: options.name ?? null,
       user: options.user ?? null,
     };
-    return show(context, await subscriptions.create(wanted));
+    show(context, await api.subscriptions.create(wanted));
+    for (const id of new Set(filters.get('orgId'))) await tellBlocked(context, api, id);
+    return exitCodes.done;
   });
+}
+
+/** The subscription is made, whatever is known of its organizations. */
+async function tellBlocked({ output }: CommandContext, api: Api, id: string): Promise<void> {
+  const found = await api.organization(id).catch(() => null);
+  if (found === null || found.access === 'active') return;
+  output.warn(
+    `organization ${id} is ${found.access}: what changes there is read and published once it may be read; ` +
+      `what it waits for: tramline organizations get ${shellWord(id)}`,
+  );
 }
 
 function set(context: CommandContext, options: Settings): Promise<number> {

@@ -66,6 +66,19 @@ test('filters of one key go together, organizations first', async () => {
   ]);
 });
 
+test('one of a blocked organization is made, and says what its announcements wait for', async () => {
+  const ids = ['4711', '4712', '4712', '5000', 'new'].flatMap((one) => ['--filter', `orgId=${one}`]);
+  const words = ['subscriptions', 'create', '--event-type', 'fieldOperation', ...ids];
+  const made = await shell.run(...words);
+  expect(made).toMatchObject({ code: 0, out: expect.stringContaining(id) });
+  const said = made.error.split('\n').filter((line) => line.includes('organization '));
+  expect(said).toEqual([
+    expect.stringContaining('organization 4712 is terms-required: what changes there is read'),
+  ]);
+  expect(said[0]).toContain('what it waits for: tramline organizations get 4712');
+  expect(await shell.json(...words)).toMatchObject({ code: 0, value: { id }, error: `${said[0]}\n` });
+});
+
 test.each([
   [['subscriptions', 'create']],
   [['subscriptions', 'create', '--event-type', 'x', '--filter', 'nothing']],
