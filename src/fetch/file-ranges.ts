@@ -70,19 +70,27 @@ function makeRanges(parts: RangeParts) {
 
   /**
    * Of one download. Where one did not come to its end, it is asked for once more, smaller, and so are those that follow
-   * until they come quickly: a line has a speed, and a call for each few bytes would use up what a sandbox may ask.
+   * until they come quickly: a line has a speed, and a call for each few bytes would use up what a sandbox may ask. The
+   * more often one was cut, the more of them come before a larger one is tried: some lines never give one.
    */
   function makeNextRange() {
     let bytes = parts.rangeBytes;
+    let cuts = 0;
+    let quick = 0;
     return async (found: Found, from: number, before: Before): Promise<RawRead<Range>> => {
       const startedAt = performance.now();
       const read = await range(found, from, before, bytes);
       if ('came' in read && bytes > rangeBytesMin) {
         bytes = Math.max(rangeBytesMin, Math.floor(Math.min(read.came, bytes) / 2));
+        cuts += 1;
+        quick = 0;
         return range(found, from, before, bytes);
       }
-      const isQuick = performance.now() - startedAt < timeoutMs / 4;
-      if (isQuick) bytes = Math.min(parts.rangeBytes, bytes * 2);
+      quick = performance.now() - startedAt < timeoutMs / 4 ? quick + 1 : 0;
+      if (quick >= Math.min(2 ** (cuts - 1), quickRangesMax)) {
+        bytes = Math.min(parts.rangeBytes, bytes * 2);
+        quick = 0;
+      }
       return read;
     };
   }
@@ -92,7 +100,7 @@ function makeRanges(parts: RangeParts) {
 
 /**
  * Never rejects; `chunks` throws `provider.unavailable`, `provider.refused` or `provider.malformed` where it is cut. Of a
- * status 100 characters are told.
+ * status 100 characters are told. After cuts, at most 16 ranges come quickly before a larger one is tried.
  */
 export function makeFileContent(parts: RangeParts) {
   const nextRangeOf = makeRanges(parts);
@@ -144,6 +152,8 @@ export function makeFileContent(parts: RangeParts) {
 const statusCharsMax = 100;
 /** Who gets less than this before the deadline waits in vain. */
 const rangeBytesMin = 64 * 1024;
+/** In a row, before a larger one is tried. */
+const quickRangesMax = 16;
 
 function unfinished(code: string, came: number, asked: number, timeoutMs: number): string {
   const words = `${came} of ${Math.max(came, asked)} bytes came`;

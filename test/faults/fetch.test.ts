@@ -610,6 +610,13 @@ describe('the bytes of a file over a slow line', () => {
     expect(ranges.slice(2)).toEqual(later);
   });
 
+  test('that cuts whatever is larger come in few ranges that are asked for twice', async () => {
+    lineOf(() => 70_000, 'ends', 20_000);
+    expect((await download()).equals(file)).toBe(true);
+    const begins = ranges.map((range) => range.split('-')[0]!);
+    expect(begins.length - new Set(begins).size).toBeLessThanOrEqual(4);
+  });
+
   test('that gives less than the smallest range are told as what came, and what bounds it', async () => {
     lineOf(() => 20_000);
     const within = 'came within PROVIDER_TIMEOUT_MS (1000): over a line that slow, raise it';
