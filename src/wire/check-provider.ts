@@ -8,9 +8,13 @@ import { isProblem } from '../model/problem';
 import { CheckFailure, type Found, storeFirst } from '../operations/check';
 
 const { name: clientRefused, firstStep } = conditionRows['client-refused'];
+const { name: unavailable } = conditionRows['provider-unavailable'];
+const unreadStep =
+  'Look at the provider’s status page: it answers lists of organizations, and not what is read. Reading goes on by itself.';
 
 /**
- * Rejects as `ask` does, and with what is to be done about a token that cannot be opened or a client key that is refused.
+ * Rejects as `ask` does, and with what is to be done about a token that cannot be opened or a client key that is refused. Reads
+ * without an answer are a warning: the other API may be away alone, and the alert outlasts it by some minutes.
  * Where alerts cannot be listed, that is told in a line of its own.
  */
 export async function checkProvider(
@@ -18,11 +22,15 @@ export async function checkProvider(
   listAlerts: () => Promise<Alert[]>,
 ): Promise<Found> {
   const [answer, alerts] = await Promise.all([ask().catch(unopened), listAlerts().catch(() => [])]);
-  const told = alerts.find(
-    ({ name, state, quietSinceMs }) => name === clientRefused && state === 'firing' && quietSinceMs === null,
-  );
-  if (told === undefined) return answer;
-  throw new CheckFailure(`${answer.detail}; ${told.name}: ${told.annotations.description}`, firstStep);
+  const told = (wanted: string) =>
+    alerts.find(
+      ({ name, state, quietSinceMs }) => name === wanted && state === 'firing' && quietSinceMs === null,
+    );
+  const said = ({ name, annotations }: Alert) => `${answer.detail}; ${name}: ${annotations.description}`;
+  const refused = told(clientRefused);
+  if (refused !== undefined) throw new CheckFailure(said(refused), firstStep);
+  const unread = told(unavailable);
+  return unread === undefined ? answer : { detail: said(unread), next: answer.next ?? unreadStep };
 }
 
 /** Neither the provider's address nor its answer is to blame. */

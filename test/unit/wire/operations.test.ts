@@ -134,7 +134,7 @@ describe('while the store does not answer', () => {
   });
 });
 
-test('a check of the provider fails while the client key is refused something, whatever a list is answered', async () => {
+test('a check of the provider tells a client key that is refused and reads without an answer, whatever a list is answered', async () => {
   const answer = { detail: 'answers for 1 connection', next: null };
   const clockOffsetMs = () => 0;
   const worker = { checkProvider: async () => answer, clockOffsetMs, connecting: {} } as unknown as Worker;
@@ -154,6 +154,19 @@ test('a check of the provider fails while the client key is refused something, w
   });
   for (const over of [{ quietSinceMs: 1 }, { state: 'resolved' as const }])
     expect(await lineOf({ ...refused, ...over })).toMatchObject({ state: 'ok', detail: answer.detail });
+  // The list is of the platform; what is read of the equipment API may be away alone.
+  const away = anAlert({
+    name: 'TramlineProviderUnavailable',
+    annotations: { description: 'At B: answers 503.' },
+  });
+  expect(await lineOf(away)).toEqual({
+    name: 'provider',
+    state: 'warning',
+    detail: 'answers for 1 connection; TramlineProviderUnavailable: At B: answers 503.',
+    next: expect.stringContaining('status page'),
+  });
+  expect(await lineOf(away, refused)).toMatchObject({ state: 'failed' });
+  expect(await lineOf({ ...away, quietSinceMs: 1 })).toMatchObject({ state: 'ok' });
 });
 
 test('a check of a receiver that has nothing to ask the provider with leaves that to a worker', async () => {
