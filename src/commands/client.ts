@@ -105,7 +105,7 @@ export function makeClient(options: ClientOptions): Api {
     provider: makeProviderCalls(opened),
     startSync: ({ organizationId, full }) =>
       post(shapes.sync, '/api/sync', { organization: organizationId, full: full ? 'true' : null }),
-    sync: () => get(shapes.sync, '/api/sync'),
+    sync: (startedAt) => get(shapes.sync, '/api/sync', { startedAt }),
     startReplay: ({ events, organizationId, kind, how, toTopic, dryRun }) =>
       post(shapes.replay, '/api/replay', {
         events: events?.join(',') ?? null,

@@ -54,6 +54,8 @@ async function follow(
   alone: boolean,
 ): Promise<SyncView> {
   let view = await api.startSync(wanted);
+  // Of one that is begun as soon as this one has ended nothing is told here.
+  const { startedAt } = view;
   let told = false;
   while (view.state === 'running') {
     if (view.waitsUntil !== null && !told) {
@@ -65,7 +67,7 @@ async function follow(
     // A service goes on without whoever watches; a sync of this process ends with it.
     if (interrupted.aborted) break;
     await clock.wait(lookMs, interrupted);
-    view = await api.sync();
+    view = await api.sync(startedAt);
   }
   output.progress(null);
   if (interrupted.aborted && view.state === 'running')

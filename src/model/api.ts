@@ -134,8 +134,8 @@ export interface Api {
   provider: ProviderApi;
   /** Begins a sync, or tells of the same one that is under way. */
   startSync(wanted: { organizationId: string | null; full: boolean }): Promise<SyncView>;
-  /** The sync that is under way, else the last one of this process. */
-  sync(): Promise<SyncView>;
+  /** The sync that began then, while it is the last or the one before it; otherwise the one under way, else the last. */
+  sync(startedAt: string | null): Promise<SyncView>;
   /** Begins a replay, or tells of the same one that is under way. */
   startReplay(wanted: ReplayWanted): Promise<ReplayView>;
   /** The replay that is under way, else the last one of this process. */

@@ -78,7 +78,7 @@ export interface ApiDoors {
   /** null in a receiver, which asks the provider nothing. Throws `command.refused` while another is under way. */
   sync: {
     begin(wanted: { organizationId: string | null; full: boolean }): SyncView | Promise<SyncView>;
-    view(): SyncView;
+    view(startedAt: string | null): SyncView;
   } | null;
   /** null in a receiver, which sends nothing. Throws `command.usage`, `command.refused`. */
   replay: {
@@ -170,9 +170,9 @@ export function makeApi(doors: ApiDoors): Api {
       if (sync === null) throw new Problem('command.refused', receiverAsksNothing);
       return sync.begin(wanted);
     },
-    sync: async () => {
+    sync: async (startedAt) => {
       if (sync === null) throw new Problem('command.refused', receiverAsksNothing);
-      return sync.view();
+      return sync.view(startedAt);
     },
     startReplay: async (wanted) => (replay ?? noReplays()).begin(wanted),
     replay: async () => (replay ?? noReplays()).view(),

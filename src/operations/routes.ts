@@ -157,7 +157,7 @@ export const apiRoutes: Route[] = [
     method: 'get',
     path: '/api/sync',
     summary: 'how far the sync has come, or came',
-    answer: (api, asked) => plain(asked, () => api.sync()),
+    answer: (api, { search }) => api.sync(readParameters(search, { startedAt: 'text' }).startedAt),
   },
   ...replayRoutes,
   {

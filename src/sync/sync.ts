@@ -25,12 +25,21 @@ export interface ScheduleOptions extends SyncOptions {
 export interface Sync {
   /** Begins a run, or tells of the one for the same that is under way. Throws `command.refused` while another is. */
   begin(wanted: Wanted): SyncView;
-  view(): SyncView;
+  /** The run that began then, while it is the last or the one before it; otherwise the one under way, or the last. */
+  view(startedAt?: string | null): SyncView;
   /** Resolves when no run is under way. */
   ended(): Promise<SyncView>;
   /** Begins what the interval makes due, again and again. */
   start(): void;
   stop(): Promise<void>;
+}
+
+interface Current {
+  progress: Progress;
+  work: Promise<void>;
+  cut: AbortController;
+  /** Of the run before it, which somebody may still follow. */
+  before: Progress | null;
 }
 
 const leaseName = 'sync';
@@ -42,7 +51,7 @@ export function makeSync(doors: SyncDoors, options: ScheduleOptions, failed: (er
   const { store, clock } = doors;
   const { intervalMs, leaseMs, holder } = options;
   const beganAtMs = makeBeginnings(clock);
-  let current: { progress: Progress; work: Promise<void>; cut: AbortController } | null = null;
+  let current: Current | null = null;
   let stopped = false;
 
   async function work(progress: Progress, cut: AbortController): Promise<void> {
@@ -87,7 +96,7 @@ export function makeSync(doors: SyncDoors, options: ScheduleOptions, failed: (er
       if (stopped) throw new Problem('store.closed', 'the process stops');
       const progress = new Progress(wanted, clock.nowMs());
       const cut = new AbortController();
-      current = { progress, cut, work: work(progress, cut) };
+      current = { progress, cut, work: work(progress, cut), before: current?.progress ?? null };
     }
     return current.progress.view(clock.nowMs());
   }
@@ -106,7 +115,7 @@ export function makeSync(doors: SyncDoors, options: ScheduleOptions, failed: (er
   }
 
   const loop: Loop = makeLoop(look, clock, failed);
-  const view = () => current?.progress.view(clock.nowMs()) ?? idleView();
+  const view = (startedAt: string | null = null) => viewOf(current, startedAt, clock.nowMs());
   return {
     begin,
     view,
@@ -121,6 +130,12 @@ export function makeSync(doors: SyncDoors, options: ScheduleOptions, failed: (er
       await Promise.all([current?.work, loop.stop()]);
     },
   };
+}
+
+function viewOf(current: Current | null, startedAt: string | null, nowMs: number): SyncView {
+  const last = current?.progress.view(nowMs) ?? idleView();
+  const before = current?.before?.view(nowMs);
+  return last.startedAt !== startedAt && before?.startedAt === startedAt ? before : last;
 }
 
 async function endRun(

@@ -4,7 +4,7 @@ import { makeOutput } from '../../../src/commands/output';
 import { progressOf } from '../../../src/commands/sync';
 import type { SyncView } from '../../../src/model/sync';
 import { idleView } from '../../../src/sync/progress';
-import { makeShell } from './shell';
+import { makeShell, serveFor } from './shell';
 
 test('progress says what is done of what is known, how fast, and when it may end', () => {
   const view = { ...idleView(), listed: 500, tookMs: 2000 };
@@ -120,6 +120,18 @@ test('that a pause of the provider is waited for is said once', async () => {
     0,
     [expect.any(String), ': the sync waits for its end\n'],
   ]);
+});
+
+test('a sync is followed to its own end, through the service too', async () => {
+  const shell = makeShell();
+  const own = { ...idleView(), state: 'running' as const, startedAt: '2026-03-01T12:00:00.000Z', listed: 7 };
+  const next = { ...own, state: 'ended' as const, startedAt: '2026-03-01T12:00:01.000Z', listed: 9 };
+  shell.api.startSync = async () => own;
+  shell.api.sync = async (startedAt) => (startedAt === own.startedAt ? { ...own, state: 'ended' } : next);
+  expect((await shell.json('sync')).value).toMatchObject({ listed: 7 });
+  const server = await serveFor(shell);
+  expect((await shell.json('sync')).value).toMatchObject({ listed: 7 });
+  await server.close(0);
 });
 
 test('what is left to a read is said', async () => {

@@ -929,6 +929,23 @@ test('an organization that nobody sees is said so, and a second sync for somethi
   expect(() => sync.begin({ organizationId: null, full: false })).toThrow('stops');
 });
 
+test('a run is told of by when it began, also after the next has begun', async () => {
+  const { sync, run } = stage({ equipment: [[pageOf([item('1')])], [pageOf([item('1'), item('2')])]] });
+  const { startedAt } = await run('4711');
+  under.advance(1000);
+  const next = sync.begin({ organizationId: null, full: false });
+  expect(sync.view(startedAt)).toMatchObject({
+    startedAt,
+    state: 'ended',
+    organizationId: '4711',
+    listed: 1,
+  });
+  expect(sync.view(next.startedAt)).toMatchObject({ state: 'running', organizationId: null });
+  expect(sync.view()).toMatchObject({ startedAt: next.startedAt });
+  expect(sync.view('1999-01-01T00:00:00.000Z')).toMatchObject({ startedAt: next.startedAt });
+  await sync.ended();
+});
+
 test('what is due next follows from the last run', () => {
   const at = { sinceMs: 1000, intervalMs: 10_000, nowMs: 4000 };
   const listings = { read: 0, last: null };

@@ -39,7 +39,7 @@ test('beside no service nothing was ever told, and nobody is missed', async () =
 test('what a receiver cannot do it refuses with who can', async () => {
   const api = apiOf(settings, {} as Store, null, writeAlert);
   const asked = [
-    () => api.sync(),
+    () => api.sync(null),
     () => api.startSync({ organizationId: null, full: true }),
     () => api.replay(),
   ];
