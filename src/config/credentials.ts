@@ -78,6 +78,27 @@ export const authorizationValue: Kind<Secret> = {
   accepts: 'the whole header value of at most 4096 printable characters',
 };
 
+/**
+ * Headers as the OpenTelemetry SDK reads them. What cannot be one it leaves out without a word, or it is refused when it
+ * is sent, in words that repeat it, value and all.
+ */
+export const headers: Kind<Secret> = {
+  schema: z
+    .string()
+    .refine((value) => value.split(',').every(isHeader))
+    .transform((value) => new Secret(value)),
+  accepts: 'comma-separated, each `name=value`, where the value is percent-encoded',
+};
+
+function isHeader(pair: string): boolean {
+  const [, value = ''] = /^\s*[A-Za-z0-9_.-]+\s*=(.+)$/.exec(pair) ?? [];
+  try {
+    return /^[\x20-\x7e]*[\x21-\x7e]$/.test(decodeURIComponent(value.trim()));
+  } catch {
+    return false;
+  }
+}
+
 const secretText = z
   .string()
   .min(1)

@@ -30,6 +30,7 @@ import {
 import {
   authorizationValue,
   bearerToken,
+  headers,
   providerTokens,
   sealingKeys,
   webhookHmacSecret,
@@ -293,9 +294,11 @@ export const table = {
   OTEL_EXPORTER_OTLP_ENDPOINT: optional(webAddress, 'Base address of the collector.'),
   OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: optional(webAddress, 'Address of the collector for traces.'),
   OTEL_EXPORTER_OTLP_HEADERS: hidden(
-    secret,
+    headers,
     'Headers for the collector; read by the OpenTelemetry SDK itself.',
   ),
+  OTEL_EXPORTER_OTLP_METRICS_HEADERS: hidden(headers, 'Further headers for metrics.'),
+  OTEL_EXPORTER_OTLP_TRACES_HEADERS: hidden(headers, 'Further headers for traces.'),
   OTEL_TRACES_SAMPLER: optional(
     choice([
       'always_on',

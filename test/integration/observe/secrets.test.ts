@@ -129,6 +129,8 @@ function settingsFor(): Record<string, string> {
     OTEL_TRACES_EXPORTER: 'otlp',
     OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
     OTEL_EXPORTER_OTLP_HEADERS: `x-api-key=${planted('collector-key')}`,
+    OTEL_EXPORTER_OTLP_METRICS_HEADERS: `x-metrics-key=${planted('metrics-key')}`,
+    OTEL_EXPORTER_OTLP_TRACES_HEADERS: `x-traces-key=${planted('traces-key')}`,
     OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
     OTEL_TRACES_SAMPLER: 'always_on',
     OTEL_BSP_SCHEDULE_DELAY: '50',
@@ -152,7 +154,7 @@ function secretsOf(): Map<string, string> {
   }
   const alone = rows.filter(([name, row]) => row.secret && name !== 'PROVIDER_TOKENS').map(([name]) => name);
   for (const name of alone)
-    secrets.set(name, settings[name]!.replace(/^(k1:|whsec_|Bearer |x-api-key=)/, ''));
+    secrets.set(name, settings[name]!.replace(/^(k1:|whsec_|Bearer |x-[a-z]+-key=)/, ''));
   return secrets;
 }
 

@@ -247,6 +247,15 @@ describe('any single bad value', () => {
     ['LOG_LEVEL', 'loud'],
     ['TRAMLINE_URL', 'unix:/canary'],
     ['OTEL_TRACES_SAMPLER', 'dice'],
+    // Who sends it would say: Header name must be a valid HTTP token ["Authorization: Basic …"].
+    ['OTEL_EXPORTER_OTLP_HEADERS', 'Authorization: Basic canary=='],
+    ['OTEL_EXPORTER_OTLP_HEADERS', 'Authorization: Bearer canary'],
+    ['OTEL_EXPORTER_OTLP_HEADERS', 'x-tenant=7,canary/=='],
+    ['OTEL_EXPORTER_OTLP_HEADERS', 'authorization=Bearer canary%0A'],
+    ['OTEL_EXPORTER_OTLP_HEADERS', 'authorization=canary%zz'],
+    ['OTEL_EXPORTER_OTLP_HEADERS', 'authorization= '],
+    ['OTEL_EXPORTER_OTLP_TRACES_HEADERS', 'Authorization: Basic canary=='],
+    ['OTEL_EXPORTER_OTLP_METRICS_HEADERS', 'Authorization: Basic canary=='],
   ];
   test.each(bad)('%s=%j is one line with the name and what is accepted', (name, value) => {
     const faults = faultsOf({ ...complete, [name]: value });
@@ -411,6 +420,14 @@ test('metrics are exported only where the environment says where to', () => {
   expect(wishes({ ...endpoint, ...apart })?.protocol).toBe('http/json');
 });
 
+test.each([
+  'authorization=Basic dXNlcjpjYW5hcnk=',
+  'authorization=Basic%20dXNlcjpjYW5hcnk%3D, x-tenant = 7',
+  'X_Scope.OrgID=farm',
+])('headers for the collector may be %j', (given) => {
+  expect(faultsOf({ ...complete, OTEL_EXPORTER_OTLP_HEADERS: given })).toEqual([]);
+});
+
 test('metrics are totals: differences, which the histograms never were, are refused', () => {
   const name = 'OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE';
   expect(faultsOf({ ...complete, [name]: 'delta' })).toEqual([`${name} must be \`cumulative\``]);
@@ -473,7 +490,7 @@ describe('what is probably not meant is a warning', () => {
       'LOG_FORMAT LOG_DIR EVENT_NAME EVENT_DATA SLACK_TOKEN STORE_PATH ENCRYPTION_SALT READ_ONLY RETRY_COUNT ' +
       'OTEL_PROPAGATORS OTEL_LOGS_EXPORTER OTEL_BSP_SCHEDULE_DELAY OTEL_EXPORTER_OTLP_TIMEOUT OTEL_LOG_LEVEL ' +
       'OTEL_EXPORTER_OTLP_LOGS_ENDPOINT OTEL_EXPORTER_OTLP_TRACES_PROTOCOL OTEL_METRIC_EXPORT_TIMEOUT ' +
-      'OTEL_EXPORTER_OTLP_TRACES_HEADERS OTEL_ATTRIBUTE_COUNT_LIMIT'
+      'OTEL_EXPORTER_OTLP_LOGS_HEADERS OTEL_ATTRIBUTE_COUNT_LIMIT'
     ).split(' ');
     expect(warningsOf(Object.fromEntries(foreign.map((name) => [name, 'x'])))).toEqual([]);
   });
