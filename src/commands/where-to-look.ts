@@ -10,6 +10,7 @@ const listingOfOption: Record<string, string> = {
   user: 'connections list',
   organization: 'organizations list',
   reason: 'quarantine list',
+  all: 'quarantine list',
 };
 
 /** Commands that have no list beside them. */

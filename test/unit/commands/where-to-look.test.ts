@@ -38,6 +38,8 @@ const cases: [string, string][] = [
   ['quarantine release 99', 'quarantine list'],
   ['quarantine discard 99', 'quarantine list'],
   ['quarantine release --reason no-access', 'quarantine list'],
+  ['quarantine release --all', 'quarantine list'],
+  ['quarantine discard --all --yes', 'quarantine list'],
   ['connections revoke c9', 'connections list'],
   ['subscriptions renew 9', 'subscriptions list'],
   ['subscriptions end 9', 'subscriptions list'],
