@@ -191,7 +191,7 @@ function stormSignal(
   const count =
     organizations.length === 1 ? '1 organization is' : `${organizations.length} organizations are`;
   const description = [
-    `${count} blocked, the first since ${plainTime(storm.sinceMs)}: ${becauseOf(row, organizations)}.`,
+    `${count} blocked, the first since ${plainTime((organizations[0] as Blocked).sinceMs)}: ${becauseOf(row, organizations)}.`,
     saidToMany(cause, organizations),
     ofConsents(incidents),
     waiting(organizations),

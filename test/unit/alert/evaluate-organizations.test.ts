@@ -216,6 +216,16 @@ test('more than the bound within five minutes are one incident, with the count a
   expect(description).not.toContain('Farm 20 ');
 });
 
+test('whoever was blocked before the others is told as the first of them, in an incident that begins with the others', () => {
+  const before = aBlocked({ organizationId: 'before', sinceMs: noonMs - 20 * minuteMs });
+  const [signal, ...others] = organizationSignals([before, ...many(51)], options);
+  expect(others).toEqual([]);
+  expect(signal?.sinceMs).toBe(noonMs);
+  expect(signal?.annotations.description).toMatch(
+    /^52 organizations are blocked, the first since 2026-03-01T11:40:00Z/,
+  );
+});
+
 test('more than the bound over a longer time page one by one', () => {
   const slow = many(60, (index) => ({ sinceMs: noonMs + index * 10_000 }));
   expect(organizationSignals(slow, options)).toHaveLength(60);
