@@ -75,13 +75,19 @@ export const storeAddress: Kind<StoreAddress> = {
     .transform((value, context): StoreAddress => {
       const sqlite = /^sqlite:(?:\/\/(?=\/))?(?!\/\/|:|[Ff][Ii][Ll][Ee]:)(.+)$/.exec(value);
       if (sqlite?.[1] !== undefined) return { kind: 'sqlite', path: sqlite[1] };
-      if (/^postgres(ql)?:\/\//.test(value) && URL.canParse(value)) {
+      // With an `@` behind the host it is a password that is not encoded, and what stands behind its slash would be shown.
+      if (
+        /^postgres(ql)?:\/\//.test(value) &&
+        URL.canParse(value) &&
+        !new URL(value).pathname.includes('@')
+      ) {
         return { kind: 'postgres', url: new Secret(value) };
       }
       context.addIssue({ code: 'custom', message: 'neither form' });
       return z.NEVER;
     }),
-  accepts: '`sqlite:` and a path (no `file:` URI), or a `postgres://` address',
+  accepts:
+    '`sqlite:` and a path (no `file:` URI), or a `postgres://` address whose parts are percent-encoded',
   show: (value) => {
     if (value.kind === 'sqlite') return `sqlite:${value.path}`;
     const { host, pathname } = new URL(value.url.open());

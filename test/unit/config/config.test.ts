@@ -247,6 +247,7 @@ describe('any single bad value', () => {
     ['LOG_LEVEL', 'loud'],
     ['TRAMLINE_URL', 'unix:/canary'],
     ['OTEL_TRACES_SAMPLER', 'dice'],
+    ['DATABASE_URL', 'postgres://tramline:7/canary@db.example/tramline'],
     // Who sends it would say: Header name must be a valid HTTP token ["Authorization: Basic …"].
     ['OTEL_EXPORTER_OTLP_HEADERS', 'Authorization: Basic canary=='],
     ['OTEL_EXPORTER_OTLP_HEADERS', 'Authorization: Bearer canary'],
