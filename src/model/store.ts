@@ -23,7 +23,7 @@ import type {
   Transition,
 } from './organization';
 import type { ReplayRun, ReplaySelection, ReplayStep, SelectedPage } from './replay';
-import type { ResourceKind } from './resource';
+import type { ResourceIdentity, ResourceKind } from './resource';
 import type { SavedWebhookSecret, StoredWebhookSecret } from './subscription';
 import type {
   LastRun,
@@ -181,6 +181,8 @@ export interface Organizations {
   postponeProbe(organizationId: string, epoch: number, again: ProbeAgain, found: string): Promise<void>;
   /** Asks for a probe now (`onDemand`), or as a hint, at most one a minute. False when the organization is unknown. */
   requestProbe(organizationId: string, onDemand: boolean): Promise<boolean>;
+  /** To whom a resource belonged when it was read last; null where it never was. */
+  ownerOf(resource: ResourceIdentity): Promise<string | null>;
   /**
    * Is it being asked, or is a probe of it due, as is one whose lease ran out? And what the last probe that ended found,
    * whichever process made it; null when none ended since one was asked for on demand, or when a process of an older version

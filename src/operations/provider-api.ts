@@ -16,6 +16,7 @@ import type {
   RawRead,
   ReferenceView,
 } from '../model/provider-data';
+import type { ResourceIdentity } from '../model/resource';
 import { shownAddress, withAddress } from '../model/shown-address';
 
 type Judged<View> = { ok: true; view: View } | { ok: false; path: string; detail: string };
@@ -31,8 +32,11 @@ export interface ProviderApiDoors {
   reference(body: unknown): Judged<ReferenceView>;
   /** Before a first call: what each connection sees must be known. */
   ready(): Promise<void>;
-  /** The provider waits for the organization's customer: a hint to ask it whether that is so. Rejects as the store does. */
-  hintRefusal(organizationId: string): Promise<void>;
+  /**
+   * The provider waits for the customer of the organization, or of whoever has what was read: a hint to ask it whether that is
+   * so. Rejects as the store does.
+   */
+  hintRefusal(organizationId: string | null, read: ResourceIdentity | null): Promise<void>;
 }
 
 /**
@@ -45,18 +49,20 @@ export function makeProviderApi(doors: ProviderApiDoors): ProviderApi {
    * Who asked is a person, and the refusal is the same as of any other read. It is told also while the store is away, which
    * loses nothing: the next one is a hint as well.
    */
-  const hear = async ({ answer, organizationId }: RawFault): Promise<void> => {
-    if (organizationId === null) return;
+  const hear = async ({ answer, organizationId }: RawFault, read: ResourceIdentity | null): Promise<void> => {
     if (answer?.kind === 'action-required' || answer?.kind === 'not-connected')
-      await doors.hintRefusal(organizationId).catch(() => {});
+      await doors.hintRefusal(organizationId, read).catch(() => {});
   };
   const equipmentView = (item: RawItem) => doors.document(item, 'equipment');
   const operationView = (item: RawItem) => doors.document(item, 'field-operation');
-  const ask = async <Value>(read: () => Promise<RawRead<Value>>): Promise<Value> => {
+  const ask = async <Value>(
+    read: () => Promise<RawRead<Value>>,
+    of: ResourceIdentity | null = null,
+  ): Promise<Value> => {
     await ready();
     const result = await read();
     if (!('fault' in result)) return result.value;
-    await hear(result.fault);
+    await hear(result.fault, of);
     throw problemOf(result.fault);
   };
   const viewOf = async <View>(item: RawItem, judge: Judge<View>): Promise<View> => {
@@ -70,29 +76,36 @@ export function makeProviderApi(doors: ProviderApiDoors): ProviderApi {
   ): AsyncGenerator<Listed<View>> {
     await ready();
     for await (const line of ask()) {
-      if ('fault' in line) await hear(line.fault);
+      if ('fault' in line) await hear(line.fault, null);
       yield await viewed(line, judge);
     }
   }
   return {
     equipment: (filter) => views(() => doors.data().equipment(filter), equipmentView),
-    equipmentRecord: async (...asked) =>
-      viewOf(await ask(() => doors.data().equipmentRecord(...asked)), equipmentView),
+    async equipmentRecord(id, ...asked) {
+      const read = () => doors.data().equipmentRecord(id, ...asked);
+      return viewOf(await ask(read, { kind: 'equipment', id }), equipmentView);
+    },
     async createEquipment(...asked) {
       const item = await ask(() => doors.data().createEquipment(...asked));
       return 'visible' in item ? item : viewOf(item, equipmentView);
     },
-    updateEquipment: async (...asked) =>
-      viewOf(await ask(() => doors.data().updateEquipment(...asked)), equipmentView),
+    async updateEquipment(id, ...asked) {
+      const update = () => doors.data().updateEquipment(id, ...asked);
+      return viewOf(await ask(update, { kind: 'equipment', id }), equipmentView);
+    },
     async *reference(kind) {
       const items = await ask(() => doors.data().reference(kind));
       for (const item of items) yield await viewed({ item }, ({ body }) => doors.reference(body));
     },
     fieldOperations: (filter) => views(() => doors.data().fieldOperations(filter), operationView),
-    fieldOperation: async (...asked) =>
-      viewOf(await ask(() => doors.data().fieldOperation(...asked)), operationView),
-    async measurements(...asked) {
-      const { operation, values } = await ask(() => doors.data().measurements(...asked));
+    async fieldOperation(id, ...asked) {
+      const read = () => doors.data().fieldOperation(id, ...asked);
+      return viewOf(await ask(read, { kind: 'field-operation', id }), operationView);
+    },
+    async measurements(id, ...asked) {
+      const read = () => doors.data().measurements(id, ...asked);
+      const { operation, values } = await ask(read, { kind: 'field-operation', id });
       // A measurement is only understood beside the products of its operation.
       const body = { ...(operation.body as object), measurementTypes: values };
       const { measurements } = await viewOf({ ...operation, body }, operationView);

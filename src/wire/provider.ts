@@ -56,7 +56,7 @@ export function providerApiOf(
   settings: Settings,
   data: () => ProviderData,
   ready: () => Promise<void>,
-  store: Pick<Store, 'requestProbe' | 'nameEquipment'>,
+  store: Pick<Store, 'requestProbe' | 'ownerOf' | 'nameEquipment'>,
   hinted: () => void,
 ): ProviderApi {
   const { includeOperatorNames } = settings;
@@ -77,7 +77,9 @@ export function providerApiOf(
     },
     file: ({ body, address, mediaType }) => readFileEntry(body, { address, mediaType }),
     reference: readReferenceEntry,
-    async hintRefusal(organizationId) {
+    async hintRefusal(named, read) {
+      const organizationId = named ?? (read === null ? null : await store.ownerOf(read));
+      if (organizationId === null) return;
       await store.requestProbe(organizationId, false);
       hinted();
     },

@@ -461,6 +461,18 @@ export function storeAccessSuite(name: string, openStore: () => Promise<StoreUnd
         expect(await probing()).toBe(true);
       });
 
+      test('may be asked for of whom a resource was when it was read last', async () => {
+        const owners = () =>
+          Promise.all(['1', '2', '\u0000'].map((id) => hand.store.ownerOf({ kind: 'equipment', id })));
+        await hand.put(hints(1));
+        expect(await owners()).toEqual([null, null, null]);
+        await hand.publish('1', 'a');
+        expect(await owners()).toEqual(['4711', null, null]);
+        expect(await hand.store.ownerOf({ kind: 'field-operation', id: '1' })).toBeNull();
+        await hand.publish('1', 'a', { organizationId: '4712' });
+        expect(await owners()).toEqual(['4712', null, null]);
+      });
+
       test('leaves what it found, until the next one on demand', async () => {
         const found = async () => (await hand.store.probing('4711')).found;
         const ask = async () => {

@@ -81,9 +81,9 @@ export function makeScriptedProvider(): ScriptedProvider {
   const api = makeProviderApi({
     data: () => data,
     ready: async () => {},
-    async hintRefusal(organizationId) {
+    async hintRefusal(...given) {
       if (script.storeIsAway) throw new Problem('store.unavailable', 'the store is away');
-      script.asked.push(['hintRefusal', organizationId]);
+      script.asked.push(['hintRefusal', ...given]);
     },
     async document({ body, address, mediaType }) {
       const { id, ...facts } = body as { id?: string };

@@ -3,6 +3,7 @@
  * blocked one is asked later and later. What the answers mean is decided elsewhere.
  */
 import type { DueProbe, ProbeAgain, Probing } from '../../model/organization';
+import type { ResourceIdentity } from '../../model/resource';
 import { probeBudgetName, probeBudgetOf } from '../probe-budget';
 import type { StoreRules } from '../store-rules';
 import { askProbe, hintProbes } from './ask-probes';
@@ -153,6 +154,11 @@ export async function requestProbe(
   if (onDemand) await askProbe(context, organizationId, context.nowMs(), 'operator');
   else await hintProbes(context, [{ organizationId, dueAt: null }], 'refused-request');
   return true;
+}
+
+export async function ownerOf({ database }: Context, { kind, id }: ResourceIdentity): Promise<string | null> {
+  const sql = 'SELECT organization_id FROM tasks WHERE kind = $1 AND resource_id = $2';
+  return (await database.get(sql, kind, storable(id)))?.organization_id ?? null;
 }
 
 export async function probing(context: Context, organizationId: string): Promise<Probing> {

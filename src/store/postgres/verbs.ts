@@ -25,7 +25,7 @@ import { observe } from './observe';
 import { access, accessHistory, epochs, findOrganization, learn, listOrganizations } from './organizations';
 import { leads, markSent, pickUnsent, quarantineRecord, resendLogged, unsentCount } from './outbox';
 import { pauseReading, readingPause } from './pauses';
-import { payProbeCall, postponeProbe, probing, requestProbe, takeProbes } from './probes';
+import { ownerOf, payProbeCall, postponeProbe, probing, requestProbe, takeProbes } from './probes';
 import { put } from './put';
 import { listQuarantine, showTogether } from './quarantine';
 import { ready } from './ready';
@@ -82,6 +82,7 @@ export const verbs = {
   payProbeCall,
   postponeProbe,
   requestProbe,
+  ownerOf,
   probing,
   pauseReading,
   readingPause,

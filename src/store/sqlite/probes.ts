@@ -3,6 +3,7 @@
  * each organization; a blocked one is asked later and later. What the answers mean is decided elsewhere.
  */
 import type { DueProbe, ProbeAgain, ProbeAsker, Probing } from '../../model/organization';
+import type { ResourceIdentity } from '../../model/resource';
 import type { RefusedRequest } from '../../model/task';
 import { type AnnouncedColumns, announcedColumns, announcedOf, withAnnounced } from '../announced-actions';
 import { probeBudgetName, probeBudgetOf } from '../probe-budget';
@@ -128,6 +129,11 @@ export function requestProbe(context: Context, organizationId: string, onDemand:
     organization.probeFound = null;
   } else hintProbe(context, organizationId, null, 'refused-request');
   return true;
+}
+
+export function ownerOf({ database }: Context, { kind, id }: ResourceIdentity): string | null {
+  const row = database.get('SELECT organization_id FROM tasks WHERE kind = ? AND resource_id = ?', kind, id);
+  return (row?.organization_id ?? null) as string | null;
 }
 
 /** A refused grant may have ended: the provider says so. */

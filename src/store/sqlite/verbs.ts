@@ -54,7 +54,7 @@ import {
   unsentCount,
 } from './outbox';
 import { pauseReading, readingPause } from './pauses';
-import { payProbeCall, postponeProbe, probing, requestProbe, takeProbes } from './probes';
+import { ownerOf, payProbeCall, postponeProbe, probing, requestProbe, takeProbes } from './probes';
 import { keepSample, listQuarantine, showQuarantine } from './quarantine';
 import { discardQuarantine, rejudge, releaseQuarantine } from './release';
 import * as replays from './replays';
@@ -98,6 +98,7 @@ export const verbs = {
   payProbeCall,
   postponeProbe,
   requestProbe,
+  ownerOf,
   probing,
   pauseReading,
   readingPause,
