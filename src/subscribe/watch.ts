@@ -51,10 +51,10 @@ const pausedStep =
  * are at most 5 s apart. Who lost the lease tells what it found for at most an hour.
  */
 export function makeSubscriptionWatch(doors: WatchDoors): SubscriptionWatch {
-  const { book, clock } = doors;
+  const { book, clock, silenceMsMin } = doors;
   const tickMs = Math.min(doors.leaseMs / 3, doors.checkMs, tickMsMax);
   // While the store cannot be reached, or the process stands still, heartbeats are refused or not noted.
-  const lapseMs = Math.max(tickMs * 2, Math.min(doors.leaseMs, doors.silenceMsMin / 2));
+  const lapseMs = Math.max(tickMs * 2, Math.min(doors.leaseMs, silenceMsMin / 2));
   const listening = makeListening(doors.store, clock, lapseMs);
   let [holds, tells] = [false, false];
   let [heldAtMs, looks, nextLookMs] = [0, 0, 0];
@@ -62,16 +62,14 @@ export function makeSubscriptionWatch(doors: WatchDoors): SubscriptionWatch {
   let looked = makeLookedInto(clock, tickMs * 2);
   const pause = makePauseLook(doors);
 
-  const silences = (): Condition[] =>
-    silencesOf(book, findings, {
-      silenceMsMin: doors.silenceMsMin,
-      listeningSinceMs: listening.sinceMs(),
-      nowMs: clock.nowMs(),
-    }).map(pause.told);
+  const silences = (): Condition[] => {
+    const when = { silenceMsMin, listeningSinceMs: listening.sinceMs(), nowMs: clock.nowMs() };
+    return silencesOf(book, findings, when).map(pause.told);
+  };
 
   /** Each is told as silent, or found in trouble, or was heard of: time in which nobody listened says nothing. */
   function isHeardOf(): boolean {
-    if (doors.silenceMsMin === 0) return true;
+    if (silenceMsMin === 0) return true;
     const quiet = new Map(silences().map((one) => [subscriptionOf(one), tells && looked.isTold(one)]));
     return expectedOf(book).every(
       ({ id, row }) => quiet.get(id) ?? (findings.has(id) || (row.heardAtMs ?? 0) > listening.sinceMs()),
@@ -94,13 +92,15 @@ export function makeSubscriptionWatch(doors: WatchDoors): SubscriptionWatch {
     tells ||= holds;
   }
 
-  async function lookWhereDue(isQuiet: boolean): Promise<void> {
+  async function lookWhereDue(quiet: Condition[]): Promise<void> {
     const isDue = clock.steadyMs() >= nextLookMs && doors.pausedMs() === 0;
-    if (!isDue) return pause.isDue() ? pause.look(isQuiet) : undefined;
+    if (!isDue) return pause.isDue() ? pause.look(quiet.length > 0) : undefined;
     nextLookMs = clock.steadyMs() + Math.min(doors.checkMs, retryMsMax);
     ({ findings, whole: lookedWhole } = await lookAtSubscriptions(doors, { findings, whole: lookedWhole }));
+    await pause.look(quiet.length > 0);
+    looked.note(quiet);
+    // Whoever told of it before goes on until then.
     if (lookedWhole) looks = await doors.store.countLooks(1);
-    await pause.look(isQuiet);
     if (isOffered(book)) await doors.delivery();
     else if (!hasExpired(findings)) nextLookMs = clock.steadyMs() + doors.checkMs;
   }
@@ -115,7 +115,7 @@ export function makeSubscriptionWatch(doors: WatchDoors): SubscriptionWatch {
       if (looked.isNew(quiet)) nextLookMs = clock.steadyMs();
       // Where no process can hear a delivery with it, the provider alone tells that it is used.
       if (isOffered(book)) nextLookMs = Math.min(nextLookMs, clock.steadyMs() + retryMsMax);
-      const work = lookWhereDue(quiet.length > 0).finally(() => looked.note(quiet));
+      const work = lookWhereDue(quiet).finally(() => looked.note(quiet));
       await work.finally(listening.noteWork);
       return tickMs;
     },

@@ -606,6 +606,24 @@ test('between two that live the lease moves without a moment in which nobody tel
   expect(both()).toEqual([]);
 });
 
+test('the lease moves without a moment in which nobody tells a silence, however long its pause is asked for', async () => {
+  await heard();
+  await run(200_000);
+  const [first, next] = [watch, watchOf(stage)];
+  let answer = () => {};
+  gate = new Promise((resolve) => (answer = resolve));
+  const stepping = next.step();
+  for (let turn = 0; turn < 50; turn += 1) await Promise.resolve();
+  holds = false;
+  await first.step();
+  const both = () => [...first.conditions(), ...next.conditions()].map(({ name }) => name);
+  expect(both()).toEqual(['subscription-silent']);
+  answer();
+  await stepping;
+  await first.step();
+  expect([first.conditions(), both()]).toEqual([[], ['subscription-silent']]);
+});
+
 test('who lost the lease tells for an hour at most what it found, where no look of another is ever whole', async () => {
   become('Terminated');
   await look();
