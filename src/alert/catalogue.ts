@@ -131,7 +131,7 @@ export const conditionRows: Record<ConditionName, ConditionRow> = {
     summary: 'The provider refuses the client key: a scope, a licence or its right secret is missing.',
     firstStep:
       "Compare PROVIDER_CLIENT_SECRET, PROVIDER_SCOPES and the client's licence with the provider's developer console.",
-    // As long as it is remembered without another refusal.
+    // As long as a refused read is remembered without another.
     relearnedWithinMs: 15 * minuteMs,
   },
   'clock-off': {

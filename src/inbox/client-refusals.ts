@@ -1,11 +1,14 @@
 /**
  * What the client key was refused, each until it is read again: a scope or licence is missing for something, whatever
- * else succeeds. Memory alone, of at most 1,000 things and a quarter of an hour.
+ * else succeeds. Memory alone, of at most 1,000 things, each until it should have been seen again.
  */
 
+/** What asks for it again: whatever makes due what waits, its asker within minutes, or the next sync alone. */
+export type AskedAgain = 'due' | 'soon' | 'sync';
+
 export interface ClientRefusals {
-  /** `thing`: what was asked, as its asker calls it each time. `waits`: it is asked again when what waits is made due. */
-  refused(thing: string, detail: string, nowMs: number, waits: boolean): void;
+  /** `thing`: what was asked, as its asker calls it each time. */
+  refused(thing: string, detail: string, nowMs: number, again: AskedAgain): void;
   /** It was read, or is known not to be there: true when it is remembered as refused. */
   served(thing: string): boolean;
   /** What waited at that time was made due: what is still refused is seen again. */
@@ -14,35 +17,36 @@ export interface ClientRefusals {
   lasting(nowMs: number): { sinceMs: number; detail: string } | null;
 }
 
-/** Longer than the longest back-off: what is still refused is seen again before that. */
-const rememberedMs = 900_000;
+/** Longer than the longest back-off, and than the hour between two syncs: what is still refused is seen again before that. */
+const rememberedMs: Record<AskedAgain, number> = { due: 900_000, soon: 900_000, sync: 4_500_000 };
 /** Of more the first are forgotten: those that are still refused are seen again. */
 const thingsMax = 1000;
 
 /** Remembers at most 1,000 refused things. */
 export function makeClientRefusals(): ClientRefusals {
   /** The last refused stand last. */
-  const things = new Map<string, { lastMs: number; detail: string; waits: boolean }>();
+  const things = new Map<string, { lastMs: number; detail: string; again: AskedAgain }>();
   let sinceMs = 0;
 
   function forgetOld(nowMs: number): void {
-    for (const [thing, { lastMs }] of things) {
-      if (nowMs - lastMs >= rememberedMs) things.delete(thing);
+    for (const [thing, { lastMs, again }] of things) {
+      if (nowMs - lastMs >= rememberedMs[again]) things.delete(thing);
     }
   }
 
   return {
-    refused(thing, detail, nowMs, waits) {
+    refused(thing, detail, nowMs, again) {
       forgetOld(nowMs);
       if (things.size === 0) sinceMs = nowMs;
       things.delete(thing);
-      things.set(thing, { lastMs: nowMs, detail, waits });
+      things.set(thing, { lastMs: nowMs, detail, again });
       const [first] = things.keys();
       if (things.size > thingsMax) things.delete(first!);
     },
     served: (thing) => things.delete(thing),
     hastened(atMs) {
-      for (const [thing, { lastMs, waits }] of things) if (waits && lastMs < atMs) things.delete(thing);
+      for (const [thing, { lastMs, again }] of things)
+        if (again === 'due' && lastMs < atMs) things.delete(thing);
     },
     lasting(nowMs) {
       forgetOld(nowMs);

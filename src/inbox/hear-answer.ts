@@ -114,7 +114,7 @@ export async function hearAnswer(asked: Asked, answer: Answer, doors: AnswerDoor
     case 'no-connection':
       return;
     case 'client-refused':
-      health.clientRefused(asked.address, answer.message ?? unnamedRefusal, nowMs, true);
+      health.clientRefused(asked.address, answer.message ?? unnamedRefusal, nowMs, 'due');
       break;
     case 'ok':
     case 'not-modified':

@@ -31,8 +31,11 @@ export async function* hearListing<
       if (health.clientServed(listed)) doors.clientServed();
       if (health.succeeded(of, nowMs())) outageEnded();
     }
-    if (answer?.kind === 'client-refused')
-      health.clientRefused(listed, answer.message ?? unnamedRefusal, nowMs(), false);
+    if (answer?.kind === 'client-refused') {
+      // What a connection sees is asked until it is known.
+      const again = of.address === null ? 'soon' : 'sync';
+      health.clientRefused(listed, answer.message ?? unnamedRefusal, nowMs(), again);
+    }
     if (answer?.kind === 'transient')
       health.failed({ ...of, origin: answer.origin }, failureWords(answer), nowMs());
     yield page;

@@ -75,6 +75,17 @@ test('a listing that is refused for the client key says so', async () => {
   expect(health.troubles(1000)).toMatchObject([{ name: 'client-refused', sinceMs: 1000 }]);
 });
 
+test('one that only the next sync asks for again is told until then, a list of organizations for minutes', async () => {
+  const { health, hear, hearOf } = hearing();
+  const answer = { kind: 'client-refused', connectionId: 'c1', message: null } as const;
+  await hear({ partial: true, answer });
+  expect(health.troubles(1000 + 899_999)).toHaveLength(1);
+  expect(health.troubles(1000 + 900_000)).toEqual([]);
+  await hearOf({ ...of, address: 'the equipment of A' }, { partial: true, answer });
+  expect(health.troubles(1000 + 3_600_000)).toMatchObject([{ name: 'client-refused', sinceMs: 1000 }]);
+  expect(health.troubles(1000 + 4_500_000)).toEqual([]);
+});
+
 test('it is over when the same listing is answered, and not when another is', async () => {
   const { health, ended, hear, hearOf } = hearing();
   await hear({ partial: true, answer: { kind: 'client-refused', connectionId: 'c1', message: null } });

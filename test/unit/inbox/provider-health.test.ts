@@ -355,10 +355,10 @@ describe('a refused client key', () => {
 
   test('is told while what was refused waits, from the first time, whatever else succeeds', () => {
     const subject = health();
-    subject.clientRefused('machine 1', 'a scope is missing', 1000, true);
+    subject.clientRefused('machine 1', 'a scope is missing', 1000, 'due');
     subject.succeeded(ofA(), 2000);
     subject.clientServed('machine 2');
-    subject.clientRefused('machine 2', 'a licence is missing', 800_000, true);
+    subject.clientRefused('machine 2', 'a licence is missing', 800_000, 'due');
     expect(subject.troubles(899_999)).toEqual([
       { name: 'client-refused', sinceMs: 1000, detail: 'a licence is missing', labels: {} },
     ]);
@@ -372,17 +372,17 @@ describe('a refused client key', () => {
 
   test('is over a quarter of an hour after it was last seen where nobody asks again', () => {
     const subject = health();
-    subject.clientRefused('machine 1', 'a scope is missing', 1000, true);
-    subject.clientRefused('machine 1', 'a licence is missing', 800_000, true);
+    subject.clientRefused('machine 1', 'a scope is missing', 1000, 'due');
+    subject.clientRefused('machine 1', 'a licence is missing', 800_000, 'due');
     expect(subject.troubles(1_699_999)).toMatchObject([{ sinceMs: 1000, detail: 'a licence is missing' }]);
     expect(subject.troubles(1_700_000)).toEqual(nothing);
   });
 
   test('is over when what waited for it is made due, but for what is refused again', () => {
     const subject = health();
-    subject.clientRefused('machine 1', 'a scope is missing', 1000, true);
-    subject.clientRefused('machine 2', 'a scope is missing', 2000, true);
-    subject.clientRefused('machine 3', 'a licence is missing', 3000, true);
+    subject.clientRefused('machine 1', 'a scope is missing', 1000, 'due');
+    subject.clientRefused('machine 2', 'a scope is missing', 2000, 'due');
+    subject.clientRefused('machine 3', 'a licence is missing', 3000, 'due');
     subject.refusedHastened(3000);
     expect(subject.troubles(4000)).toMatchObject([{ detail: 'a licence is missing' }]);
     subject.refusedHastened(3001);
@@ -391,8 +391,8 @@ describe('a refused client key', () => {
 
   test('that is seen again later began again', () => {
     const subject = health();
-    subject.clientRefused('machine 1', 'a scope is missing', 0, true);
-    subject.clientRefused('machine 2', 'a scope is missing', 900_000, true);
+    subject.clientRefused('machine 1', 'a scope is missing', 0, 'due');
+    subject.clientRefused('machine 2', 'a scope is missing', 900_000, 'due');
     expect(subject.troubles(900_000)).toMatchObject([{ sinceMs: 900_000 }]);
     subject.clientServed('machine 2');
     expect(subject.troubles(900_000)).toEqual(nothing);
@@ -402,7 +402,7 @@ describe('a refused client key', () => {
     const subject = health();
     const all = Array.from({ length: 1001 }, (_, place) => `machine ${place}`);
     for (const thing of [...all, ...all.slice(1)])
-      subject.clientRefused(thing, 'a scope is missing', 0, true);
+      subject.clientRefused(thing, 'a scope is missing', 0, 'due');
     for (const thing of all.slice(2)) subject.clientServed(thing);
     expect(subject.troubles(0)).toHaveLength(1);
     subject.clientServed(all[1]!);

@@ -167,7 +167,7 @@ test('what another process made due since the client key was refused is over her
   const health = makeProviderHealth();
   let nowMs = 10_000;
   let hastenedAgoMs: number | null = null;
-  health.clientRefused('machine 1', 'a scope is missing', nowMs, true);
+  health.clientRefused('machine 1', 'a scope is missing', nowMs, 'due');
   const rounds: number[] = [];
   await new Promise<void>((done) => {
     const clock: Clock = {
