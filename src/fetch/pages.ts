@@ -213,9 +213,12 @@ export function partialSentence(page: PartialEnd): string {
   return `${headOf(page)}${shown === null || told.includes(shown) ? '' : ` at ${shown}`}${told}`;
 }
 
+/** Without the code where the words that follow say it. */
 function headOf({ reason, detail, page, verdict }: PartialEnd): string {
   const code = verdict === null ? reason : 'code' in verdict ? verdict.code : verdict.kind;
-  return `page ${page}: ${detail} (${code})`;
+  const words = verdict === null ? '' : (wordsIn(verdict) ?? '');
+  const isSaid = words.includes(code) || words.includes(code.replace('-', ' '));
+  return `page ${page}: ${detail}${isSaid ? '' : ` (${code})`}`;
 }
 
 /** What stands between a semicolon and what ends it, in a path and in a query. */

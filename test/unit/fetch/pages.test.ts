@@ -285,6 +285,18 @@ test('F-15: a page that fails ends partial, in words that name it', async () => 
   expect(partialSentence(last as never)).toBe(
     'page 2: it was not answered with a page (status-503) at https://a.test/organizations',
   );
+  // What was answered is named once, by its code or in words.
+  const told = (code: string, detail: string) =>
+    partialSentence({ ...last, verdict: { ...(last as PartialEnd).verdict, code, detail } } as never);
+  const head = 'page 2: it was not answered with a page';
+  const at = 'at https://a.test/organizations';
+  expect(told('status-503', 'status 503')).toBe(`${head} ${at} – status 503`);
+  expect(told('connection-reset', 'no answer: connection-reset')).toBe(
+    `${head} ${at} – no answer: connection-reset`,
+  );
+  expect(told('html-answer', 'expected a JSON document, got text/html')).toBe(
+    `${head} (html-answer) ${at} – expected a JSON document, got text/html`,
+  );
   expect(
     partialDetail({ partial: true, reason: 'loop', detail: 'x', page: 2, address: null, verdict: null }),
   ).toBe('page 2: x (loop)');
