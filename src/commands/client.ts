@@ -4,7 +4,7 @@
  * what was asked for: who else may listen there is told apart.
  */
 import type { Api } from '../model/api';
-import { Problem, type ProblemCode } from '../model/problem';
+import { isProblem, Problem, type ProblemCode } from '../model/problem';
 import type { Secret } from '../tools/secret';
 import { type Shape, shapes } from './answer-shapes';
 import { makeConnectionCalls } from './connection-calls';
@@ -48,6 +48,11 @@ export class NobodyListens extends Error {
     super(`no service listens at ${url}`);
     this.name = 'NobodyListens';
   }
+}
+
+/** The service is away, or its store is: one that has answered before may be starting anew. */
+export function mayComeBack(error: unknown): error is Error {
+  return error instanceof NobodyListens || isProblem(error, 'store.unavailable');
 }
 
 /**

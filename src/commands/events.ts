@@ -4,8 +4,7 @@
  */
 import { type Command, InvalidArgumentError } from 'commander';
 import type { Api, EventFilter, StructuredEvent } from '../model/api';
-import { isProblem } from '../model/problem';
-import { NobodyListens } from './client';
+import { mayComeBack } from './client';
 import { type Action, type CommandContext, serviceOf, withApi } from './context';
 import { exitCodes } from './exit-code';
 import { shortTime, widthMax } from './output';
@@ -135,10 +134,6 @@ function patiently(
       }
     }
   };
-}
-
-function mayComeBack(error: unknown): error is Error {
-  return error instanceof NobodyListens || isProblem(error, 'store.unavailable');
 }
 
 function print(output: CommandContext['output'], event: StructuredEvent): void {

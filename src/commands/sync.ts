@@ -8,6 +8,7 @@ import type { Api } from '../model/api';
 import { Problem } from '../model/problem';
 import { shellWord } from '../model/shell-word';
 import type { SyncView } from '../model/sync';
+import { mayComeBack } from './client';
 import { type Action, type CommandContext, withEquipment } from './context';
 import { exitCodes } from './exit-code';
 
@@ -17,6 +18,8 @@ interface Options {
 }
 
 const lookMs = 250;
+/** Looks in a row that a service does not answer, each after twice as long. */
+const awayMax = 6;
 const barWidthMax = 24;
 /** A shorter one shows nothing. */
 const barWidthMin = 8;
@@ -46,6 +49,7 @@ async function run(context: CommandContext, { organization, full }: Options): Pr
   return exitCodeOf(view, interrupted);
 }
 
+/** A service that was started anew while it is followed goes on with what it left, and is followed on. */
 async function follow(
   { output, clock }: CommandContext,
   api: Api,
@@ -53,10 +57,8 @@ async function follow(
   interrupted: AbortSignal,
   alone: boolean,
 ): Promise<SyncView> {
-  let view = await api.startSync(wanted);
-  // Of one that is begun as soon as this one has ended nothing is told here.
-  const { startedAt } = view;
-  let told = false;
+  let begun = await api.startSync(wanted);
+  let [view, told, away] = [begun, false, 0];
   while (view.state === 'running') {
     if (view.waitsUntil !== null && !told) {
       told = true;
@@ -66,8 +68,16 @@ async function follow(
     output.progress((columns) => progressOf(view, columns));
     // A service goes on without whoever watches; a sync of this process ends with it.
     if (interrupted.aborted) break;
-    await clock.wait(lookMs, interrupted);
-    view = await api.sync(startedAt);
+    await clock.wait(lookMs * 2 ** away, interrupted);
+    try {
+      if (away > 0) begun = await api.startSync(wanted);
+      // Of one that is begun as soon as this one has ended nothing is told here.
+      view = await api.sync(begun.startedAt);
+      away = 0;
+    } catch (error) {
+      away += 1;
+      if (away === awayMax || interrupted.aborted || !mayComeBack(error)) throw error;
+    }
   }
   output.progress(null);
   if (interrupted.aborted && view.state === 'running')

@@ -2,6 +2,7 @@
 // Method: views of a sync as the service gives them.
 import { makeOutput } from '../../../src/commands/output';
 import { progressOf } from '../../../src/commands/sync';
+import { Problem } from '../../../src/model/problem';
 import type { SyncView } from '../../../src/model/sync';
 import { idleView } from '../../../src/sync/progress';
 import { makeShell, serveFor } from './shell';
@@ -132,6 +133,37 @@ test('a sync is followed to its own end, through the service too', async () => {
   const server = await serveFor(shell);
   expect((await shell.json('sync')).value).toMatchObject({ listed: 7 });
   await server.close(0);
+});
+
+describe('a service that goes away while its sync is followed', () => {
+  const away = () => Promise.reject(new Problem('store.unavailable', 'the service cannot be reached'));
+  const running = (startedAt: string) => ({ ...idleView(), state: 'running' as const, startedAt });
+
+  test('is followed on when it was started anew, and goes on with what it left', async () => {
+    const shell = makeShell();
+    const begun = [running('2026-03-01T12:00:00.000Z'), null, running('2026-03-01T12:00:09.000Z')];
+    shell.api.startSync = async () => begun.shift() ?? away();
+    shell.api.sync = async (startedAt) => {
+      if (startedAt === '2026-03-01T12:00:00.000Z') return away();
+      return { ...running(startedAt!), state: 'ended', listed: 9, resumed: true };
+    };
+    expect(await shell.json('sync')).toMatchObject({
+      code: 0,
+      value: { listed: 9, resumed: true },
+      error: '',
+    });
+    expect(shell.clock.waits).toEqual([250, 500, 1000]);
+  });
+
+  test('ends it after six looks in a row', async () => {
+    const shell = makeShell();
+    const begun = [running('2026-03-01T12:00:00.000Z')];
+    shell.api.startSync = async () => begun.shift() ?? away();
+    shell.api.sync = away;
+    const { code, error } = await shell.run('sync');
+    expect([code, error]).toEqual([1, expect.stringContaining('the service cannot be reached')]);
+    expect(shell.clock.waits).toEqual([250, 500, 1000, 2000, 4000, 8000]);
+  });
 });
 
 test('what is left to a read is said', async () => {
