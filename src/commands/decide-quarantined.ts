@@ -179,12 +179,13 @@ function named(ids: string[]): string {
 }
 
 async function release({ output }: CommandContext, api: Api, id: string): Promise<number> {
+  // Asked before: what fails after it must not hide that it was done.
+  const entry = await api.quarantined(id);
   const released = await api.release(id);
   if (output.json) output.value(released);
   else {
     output.line(`${released.id} is due again.`);
-    const journey = journeyOf(await api.quarantined(id)) ?? 'tramline quarantine list';
-    output.next(`See what becomes of it: ${journey}`);
+    output.next(`See what becomes of it: ${journeyOf(entry) ?? 'tramline quarantine list'}`);
   }
   return exitCodes.done;
 }

@@ -652,6 +652,21 @@ test('following lets go of an embedded store before it waits, and goes on throug
   expect(error).toMatch(/^no service listens at .*; going on after position 3 when it answers\n$/);
 });
 
+test('what was released is told, whatever becomes of the service after it', async () => {
+  shell = makeShell();
+  server = await serveFor(shell);
+  const { release } = shell.api;
+  shell.api.release = async (id) => {
+    const released = await release(id);
+    shell.api.quarantined = () => Promise.reject(new Problem('store.unavailable', 'the store is away'));
+    return released;
+  };
+  expect(await shell.run('quarantine', 'release', 'q1')).toMatchObject({
+    code: 0,
+    out: expect.stringContaining('→ See what becomes of it: tramline explain '),
+  });
+});
+
 test('where the service ends between two orders about entries, the store itself goes on with what is left', async () => {
   shell = makeShell();
   shell.sample.entries = Array.from({ length: 1203 }, (_, index) => ({
