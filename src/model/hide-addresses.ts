@@ -3,8 +3,9 @@
  * stored and published nor in what is told. Pure. The ids of our own connections are digested instead, elsewhere.
  */
 
-/** Also as an address on the web writes them. */
-const emailAddress = /[^\s<>"'(),;:@]{1,64}(?:@|%40)[^\s<>"'(),;:@]{1,255}/g;
+/** Also as an address on the web writes them, and with the signs of East Asian keyboards. */
+const emailAddress =
+  /[^\s<>"'(),;:@\uFF20\uFE6B]{1,64}(?:[@\uFF20\uFE6B]|%(?:25)*40)[^\s<>"'(),;:@\uFF20\uFE6B]{1,255}/g;
 
 /** The text with `[address]` in place of each e-mail address. */
 export function hideAddresses(text: string): string {

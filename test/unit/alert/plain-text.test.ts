@@ -13,6 +13,8 @@ test('A-7: an e-mail address is left out of names and messages', () => {
   expect(plainName('Farm of jo.doe@example.org', 80)).toBe('Farm of [address]');
   expect(plainMessage('write to <jo@example.org>!', 80)).toBe('write to <[address]>!');
   expect(plainMessage('ann%40farm.example', 80)).toBe('[address]');
+  expect(plainName('農場 jo.doe\uFF20farm.example', 80)).toBe('農場 [address]');
+  expect(plainMessage('ann%2540farm.example', 80)).toBe('[address]');
 });
 
 test('A-7: what looks like a token is hidden in messages, long words are not', () => {
