@@ -145,6 +145,13 @@ const warnings: Check[] = [
     s.alertResendSeconds < 4 &&
     'ALERT_RESEND_SECONDS is less than 4: an alert that ends while Alertmanager still gathers is never told',
   (s) =>
+    s.role !== 'receiver' &&
+    s.logLevel === 'silent' &&
+    s.alertmanagerUrls === null &&
+    s.pagerdutyRoutingKey === null &&
+    s.slackWebhookUrl === null &&
+    'LOG_LEVEL=silent without a sink for alerts: nobody is told of any',
+  (s) =>
     s.kafkaSaslMechanism === 'plain' && !s.kafkaTls && 'KAFKA_SASL_MECHANISM=plain without KAFKA_TLS=true',
   (s, nowMs) =>
     s.providerEquipmentApi === 'old' &&

@@ -253,7 +253,7 @@ export const table = {
   LOG_LEVEL: withDefault(
     choice(['error', 'warn', 'info', 'debug', 'silent']),
     'info',
-    'The least that is logged.',
+    'The least that is logged; beginnings and ends of alerts are at any level but `silent`.',
   ),
 
   OTEL_SERVICE_NAME: withDefault(text, 'tramline', 'Name in traces and metrics.'),

@@ -38,7 +38,7 @@ export interface Log {
   sent(line: Sent): void;
   accessChanged(line: AccessChange): void;
   probed(line: ProbeLine): void;
-  /** An alert that began, ended or changed its severity, whatever sinks there are. */
+  /** An alert that began, ended or changed its severity, whatever sinks there are; at any level but `silent`. */
   alert(alert: Alert): void;
   alertPost(line: AlertPost): void;
   trouble(line: Trouble): void;
@@ -83,6 +83,8 @@ export function makeLog(options: LogOptions): Log {
     },
     stream,
   );
+  // A page must not be left out with what fills a log: where no sink is named, its line is the page.
+  const pages = options.level === 'silent' ? logger : logger.child({}, { level: 'info' });
   const wide = logger.isLevelEnabled('info') ? makeWideLines(options, stream) : null;
   const mayWrite = throttle(options.nowMs);
 
@@ -110,7 +112,7 @@ export function makeLog(options: LogOptions): Log {
       line.errorType === null ? logger.debug(line, 'sent') : logger.warn(line, 'sent'),
     accessChanged: (line) => logger.warn(line, 'organization-access'),
     probed: (line) => logger.debug(line, 'probe'),
-    alert: (alert) => logger[levelOf(alert)](alertLine(alert), 'alert'),
+    alert: (alert) => pages[levelOf(alert)](alertLine(alert), 'alert'),
     alertPost: (line) =>
       line.outcome === 'accepted' ? logger.debug(line, 'alert-post') : logger.warn(line, 'alert-post'),
     trouble: (line) => {

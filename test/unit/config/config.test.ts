@@ -515,9 +515,15 @@ describe('what is probably not meant is a warning', () => {
       'KAFKA_SASL_MECHANISM=plain',
     ],
     [{ PROVIDER_EQUIPMENT_API: 'old' }, 'PROVIDER_EQUIPMENT_API=old'],
+    [{ LOG_LEVEL: 'silent' }, 'LOG_LEVEL=silent without a sink'],
     [{ ALERT_RESEND_SECONDS: '3', ALERTMANAGER_URLS: 'http://127.0.0.1:9093' }, 'ALERT_RESEND_SECONDS'],
   ])('%j warns of %s', (environment, beginning) => {
     expect(warningsOf(environment)).toEqual([expect.stringMatching(new RegExp(`^${beginning}`))]);
+  });
+
+  test('nothing is warned of where nothing is logged and a sink is told', () => {
+    expect(warningsOf({ LOG_LEVEL: 'silent', PAGERDUTY_ROUTING_KEY: 'k' })).toEqual([]);
+    expect(warningsOf({ LOG_LEVEL: 'error' })).toEqual([]);
   });
 
   test('a sandbox that is to begin later is warned of, not one that begins today anywhere', () => {

@@ -119,6 +119,15 @@ test('an alert is written at the level of its severity, and its end at info', ()
   expect(written[0]).toMatchObject({ name: 'TramlineTermsRequired', since: '1970-01-01T00:00:00.000Z' });
 });
 
+test('beginning and end of an alert are written at any level, but not where nothing is', () => {
+  for (const level of ['debug', 'info', 'warn', 'error', 'silent'] as const) {
+    const log = open(level);
+    log.alert(alert);
+    log.alert({ ...alert, state: 'resolved', resolvedAtMs: 5 });
+    expect([level, ...names()]).toEqual([level, ...(level === 'silent' ? [] : ['warn alert', 'info alert'])]);
+  }
+});
+
 test('a fault carries code and stack, whatever was thrown', () => {
   const log = open('info');
   log.fault('pipeline', new Problem('store.refused', 'no such row'));
