@@ -214,6 +214,14 @@ test('nothing silences what is more urgent than itself', () => {
   expect(silences().length).toBeGreaterThan(inhibitions.length);
 });
 
+test('a client key that is refused, or a provider that is away, is no second page for the lists that it leaves unread', () => {
+  const unread = silences().filter(({ target }) => target.name === 'TramlineListingsUnread');
+  expect(unread.map(({ source }) => source.name).sort()).toEqual([
+    'TramlineClientRefused',
+    'TramlineProviderUnavailable',
+  ]);
+});
+
 test('what silences in the name of an outage fires for names that page, and silences the budgets alone', () => {
   const { groups } = parse(textOf('deploy/prometheus/rules.yml')) as { groups: { rules: Rule[] }[] };
   const outage = groups.flatMap(({ rules }) => rules).filter(({ record = '' }) => /^slo:outage/.test(record));
