@@ -7,7 +7,7 @@ import type { Observation, ProbeAsker, Transition } from '../../model/organizati
 import { probeUnlessGranted } from './ask-probes';
 import type { Context } from './context';
 import type { Row } from './database';
-import { type ObservedRow, observeLocked } from './observe';
+import { type ObservedRow, observeAll } from './observe';
 import { lockOrganizations } from './organization-rows';
 import { storable } from './quarantine-entries';
 
@@ -234,6 +234,9 @@ async function blockThoseAlone(
   return block(context, new Map(waitsFor), by);
 }
 
+/** What one statement writes stays far below the time that it may take. */
+const blockedAtOnce = 500;
+
 /** Each waits for its connection's consent from now on, unless it waits for a consent already. */
 async function block(
   context: Context,
@@ -241,12 +244,17 @@ async function block(
   by: 'grant' | 'operator',
 ): Promise<Observed[]> {
   const rows = await lockOrganizations(context, [...waitsFor.keys()]);
-  const observed: Observed[] = [];
-  for (const row of rows.values()) {
-    if (row.access === 'reauthorize') continue;
+  const blocked = [...rows.values()].flatMap((row) => {
+    if (row.access === 'reauthorize') return [];
     const found = { cause: 'refused-grant', actionUrl: null, ...waitsFor.get(row.id)! } as const;
     const observation: Observation = { organizationId: row.id, epoch: row.epoch, found, by };
-    observed.push({ observation, transition: await observeLocked(context, row as ObservedRow, observation) });
+    return [{ row: row as ObservedRow, observation }];
+  });
+  const observed: Observed[] = [];
+  for (let at = 0; at < blocked.length; at += blockedAtOnce) {
+    const some = blocked.slice(at, at + blockedAtOnce);
+    const transitions = await observeAll(context, some);
+    observed.push(...some.map(({ observation }, nth) => ({ observation, transition: transitions[nth]! })));
   }
   return observed;
 }

@@ -9,7 +9,7 @@ import { listAlerts, saveAlerts } from './alerts';
 import { touchConnections } from './connections';
 import type { Context } from './context';
 import { listWhole } from './list-whole';
-import { type ObservedRow, writeTransition } from './observe';
+import { type ObservedRow, writeTransitions } from './observe';
 import { lockOrganizations } from './organization-rows';
 import { storable } from './quarantine-entries';
 
@@ -40,7 +40,8 @@ export async function forgetOrganization(
   context.lanes.open(id, null);
   const discarded = await discardWork(context, id);
   await listWhole(context, [id]);
-  await writeTransition(context, { id, epoch, name: null }, observation, next, next.previous);
+  const told = { id, epoch, name: null, observation, next, previousAccess: next.previous };
+  await writeTransitions(context, [told]);
   return { observation, transition: next, discarded };
 }
 

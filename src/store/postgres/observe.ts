@@ -55,56 +55,109 @@ export async function observeLocked(
   row: ObservedRow,
   observation: Observation,
 ): Promise<Observed> {
-  const nowMs = context.nowMs();
+  if (observation.epoch === row.epoch) {
+    const [transition] = await observeAll(context, [{ row, observation }]);
+    return { ...transition!, applied: true };
+  }
   const causes = JSON.parse(row.causes) as CauseSet;
+  await context.database.run(
+    'UPDATE organizations SET probe_lease_until = $2, probe_found = coalesce($3, probe_found) WHERE id = $1',
+    row.id,
+    byAnswer(observation) ? 0 : row.probe_lease_until,
+    observation.probed ?? null,
+  );
+  return { causes, access: row.access, previous: row.access, changed: false, applied: false };
+}
+
+interface Judged {
+  row: ObservedRow;
+  observation: Observation;
+}
+
+/**
+ * The rows are locked, and the observations are of their epochs. However many there are, they are written in a few
+ * statements: a refused consent blocks thousands while others wait for their rows.
+ */
+export async function observeAll(context: Context, all: Judged[]): Promise<Transition[]> {
+  const nowMs = context.nowMs();
+  const judged = all.map((one) => {
+    const next = transition(JSON.parse(one.row.causes) as CauseSet, one.observation, nowMs);
+    return { ...one, next, epoch: next.changed ? one.row.epoch + 1 : one.row.epoch };
+  });
+  await writeRows(
+    context,
+    judged.map((one) => columnsAfter(context, one)),
+  );
+  for (const { row, next } of judged) {
+    context.lanes.open(row.id, next.access === 'active' ? 0 : null);
+    if (next.changed && next.access === 'active') context.lanes.narrow(row.id);
+  }
+  const changed = judged.filter(({ next }) => next.changed);
+  await writeTransitions(
+    context,
+    changed.map(({ row, epoch, observation, next }) => ({
+      ...{ id: row.id, epoch, name: row.name },
+      ...{ observation, next, previousAccess: row.access },
+    })),
+  );
+  return judged.map(({ next }) => next);
+}
+
+/** What the row holds afterwards, in the order in which it is written. */
+function columnsAfter(
+  context: Context,
+  { row, observation, next, epoch }: Judged & { next: Transition; epoch: number },
+) {
+  const nowMs = context.nowMs();
   // What was asked for while the probe was under way is asked after it.
   const asked = row.probe_lease_until > nowMs ? row.probe_at : null;
-  const leaseUntilMs = byAnswer(observation) ? 0 : row.probe_lease_until;
-  if (observation.epoch !== row.epoch) {
-    await context.database.run(
-      'UPDATE organizations SET probe_lease_until = $2, probe_found = coalesce($3, probe_found) WHERE id = $1',
-      row.id,
-      leaseUntilMs,
-      observation.probed ?? null,
-    );
-    return { causes, access: row.access, previous: row.access, changed: false, applied: false };
-  }
-  const next = transition(causes, observation, nowMs);
-  const epoch = next.changed ? row.epoch + 1 : row.epoch;
-  const left = announcedAfter(announcedOf(row), causes, observation, nowMs);
+  const left = announcedAfter(announcedOf(row), JSON.parse(row.causes) as CauseSet, observation, nowMs);
   const columns = announcedColumns(left);
   const dueMs = askedAtDueMs(left, nowMs);
   const probe = probeAfter(context, row, observation, next, { asked, dueMs });
-  const opened = next.changed && next.access === 'active';
-  await context.database.run(
-    `UPDATE organizations SET causes = $2, access = $3, epoch = $4, since = CASE WHEN $5 THEN $6 ELSE since END,
-       refused_address = CASE WHEN $7 THEN NULL ELSE refused_address END, was_read = was_read OR $8,
-       probe_at = $9, probe_interval_ms = $10, probe_lease_until = $11, probed_at = $12,
-       probe_asked_by = coalesce($13, probe_asked_by), announced = $14, action_due_at = $15, action_met = $16,
-       probe_found = coalesce($17, probe_found) WHERE id = $1`,
+  const isActive = next.access === 'active';
+  return [
     row.id,
     JSON.stringify(next.causes),
     next.access,
     epoch,
     next.changed,
-    nowMs,
-    next.access === 'active',
+    isActive,
     observation.found.cause === null,
     probe.atMs,
     probe.intervalMs,
-    leaseUntilMs,
+    byAnswer(observation) ? 0 : row.probe_lease_until,
     // The first hint after an end is news, and probes at once.
-    opened ? 0 : row.probed_at,
+    next.changed && isActive ? 0 : row.probed_at,
     probe.askedBy,
     columns.announced,
     columns.action_due_at,
     columns.action_met,
     observation.probed ?? null,
+  ] as const;
+}
+
+async function writeRows(
+  { database, nowMs }: Context,
+  rows: ReturnType<typeof columnsAfter>[],
+): Promise<void> {
+  await database.run(
+    `UPDATE organizations o SET causes = n.causes, access = n.access, epoch = n.epoch,
+       since = CASE WHEN n.changed THEN $17 ELSE o.since END,
+       refused_address = CASE WHEN n.active THEN NULL ELSE o.refused_address END,
+       was_read = o.was_read OR n.was_read, probe_at = n.probe_at, probe_interval_ms = n.probe_interval_ms,
+       probe_lease_until = n.probe_lease_until, probed_at = n.probed_at,
+       probe_asked_by = coalesce(n.probe_asked_by, o.probe_asked_by), announced = n.announced,
+       action_due_at = n.action_due_at, action_met = n.action_met,
+       probe_found = coalesce(n.probe_found, o.probe_found)
+     FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::bool[], $6::bool[], $7::bool[], $8::bigint[],
+       $9::bigint[], $10::bigint[], $11::bigint[], $12::text[], $13::text[], $14::text[], $15::text[], $16::text[])
+       AS n (id, causes, access, epoch, changed, active, was_read, probe_at, probe_interval_ms, probe_lease_until,
+         probed_at, probe_asked_by, announced, action_due_at, action_met, probe_found)
+     WHERE o.id = n.id`,
+    ...Array.from({ length: 16 }, (_none, column) => rows.map((row) => row[column]!)),
+    nowMs(),
   );
-  context.lanes.open(row.id, next.access === 'active' ? 0 : null);
-  if (opened) context.lanes.narrow(row.id);
-  if (next.changed) await writeTransition(context, { ...row, epoch }, observation, next, row.access);
-  return { ...next, applied: true };
 }
 
 /** Did the provider say it of the organization itself, rather than of a grant or in a sync? */
@@ -139,35 +192,50 @@ function probeAfter(
     : { atMs: regularMs, intervalMs, askedBy: 'schedule' };
 }
 
-/** History, of the last 100 changes, and the access event where the access changed: consumers can tell silence from a block. */
-export async function writeTransition(
-  context: Context,
-  { id, epoch, name }: Pick<ObservedRow, 'id' | 'epoch' | 'name'>,
-  observation: Observation,
-  next: Transition,
-  previousAccess: Access,
-): Promise<void> {
+interface ToldTransition extends Pick<ObservedRow, 'id' | 'epoch' | 'name'> {
+  observation: Observation;
+  next: Transition;
+  previousAccess: Access;
+}
+
+/** History, of the last 100 changes, and the access events where the access changed: consumers can tell silence from a block. */
+export async function writeTransitions(context: Context, all: ToldTransition[]): Promise<void> {
+  if (all.length === 0) return;
   const nowMs = context.nowMs();
-  const cause = leadingCause(next.causes);
-  const detail = cause === null ? null : next.causes[cause]!;
-  const actionUrl = detail?.actionUrl ?? null;
-  const message = detail?.message ?? null;
+  const details = all.map(({ next }) => {
+    const cause = leadingCause(next.causes);
+    return { cause, ...(cause === null ? { actionUrl: null, message: null } : next.causes[cause]!) };
+  });
   await context.database.run(
     `INSERT INTO organization_history (organization_id, epoch, at, access, previous, cause, said_by, action_url,
-       message, asked_by) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
-    ...[id, epoch, nowMs, next.access, previousAccess, cause, observation.by],
-    storable(actionUrl),
-    storable(message),
-    observation.askedBy ?? null,
+       message, asked_by)
+     SELECT id, epoch, $10, access, previous, cause, said_by, action_url, message, asked_by
+     FROM unnest($1::text[], $2::bigint[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[],
+       $9::text[]) AS n (id, epoch, access, previous, cause, said_by, action_url, message, asked_by)`,
+    all.map(({ id }) => id),
+    all.map(({ epoch }) => epoch),
+    all.map(({ next }) => next.access),
+    all.map(({ previousAccess }) => previousAccess),
+    details.map(({ cause }) => cause),
+    all.map(({ observation }) => observation.by),
+    details.map(({ actionUrl }) => storable(actionUrl)),
+    details.map(({ message }) => storable(message)),
+    all.map(({ observation }) => observation.askedBy ?? null),
+    nowMs,
   );
   await context.database.run(
-    'DELETE FROM organization_history WHERE organization_id = $1 AND epoch <= $2',
-    id,
-    epoch - historyMax,
+    `DELETE FROM organization_history h USING unnest($1::text[], $2::bigint[]) AS n (id, epoch)
+     WHERE h.organization_id = n.id AND h.epoch <= n.epoch`,
+    all.map(({ id }) => id),
+    all.map(({ epoch }) => epoch - historyMax),
   );
-  const told = { causes: next.causes, access: next.access, previousAccess, by: observation.by };
-  if (next.changed)
-    await writeEvents(context, [accessEvent({ id, epoch, name, ...told }, nowMs, context.settings)]);
+  const told = all.filter(({ next }) => next.changed);
+  await writeEvents(
+    context,
+    told.map(({ id, epoch, name, observation: { by }, next: { causes, access }, previousAccess }) =>
+      accessEvent({ id, epoch, name, causes, access, previousAccess, by }, nowMs, context.settings),
+    ),
+  );
 }
 
 /** Tells what their access is, above whatever its topic holds. The rows are locked; it is no news where one is unknown. */

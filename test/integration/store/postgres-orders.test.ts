@@ -66,6 +66,28 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'orders from several pr
     expect(await hands[0]!.events()).toHaveLength(20);
   });
 
+  test('a refused consent blocks thousands of organizations in a few statements, and tells of each', async () => {
+    const [store] = stores as [Store];
+    const count = 900;
+    await store.importConnections([connectionOf('c0')]);
+    await store.learn(range(count).map((id) => ({ id: String(id), name: null, connectionId: 'c0' })));
+    const asked = jest.spyOn(Client.prototype, 'query');
+    const { observed } = await store.refuseConnection('c0', 'expired', 's');
+    const statements = asked.mock.calls.length;
+    asked.mockRestore();
+    // One after the other they took seconds, in which the store seemed to be away.
+    expect(statements).toBeLessThan(40);
+    expect(observed).toHaveLength(count);
+    for (const id of ['0', '500', '899']) {
+      expect(await store.access(id)).toMatchObject({ access: 'reauthorize', epoch: 2 });
+      expect(await store.accessHistory(id, 10)).toMatchObject([
+        { from: 'active', to: 'reauthorize', by: 'grant' },
+      ]);
+    }
+    const told = range(count).map((id) => `${id} 1 blocked`);
+    expect((await hands[0]!.events()).sort()).toEqual(told.sort());
+  });
+
   test('a probe is taken by one process', async () => {
     await hands[0]!.put(range(30).map((id) => hintOf(String(id), String(id))));
     for (const id of range(30)) await stores[id % 3]!.requestProbe(String(id), true);
