@@ -1,10 +1,11 @@
 /**
- * The only file that imports kafkajs. It opens the inside of version 2.2.4, refuses every other version, and mends three
+ * The only file that imports kafkajs, and not before it is needed: it has 143 files. It opens the inside of version 2.2.4, refuses every other version, and mends three
  * things there: a timer that never rests, answers that are thrown away for the first error in them, and batches that it
  * cannot decompress. What requests
  * are made, and what their answers mean, must not be here. Why not its own producer: WHY.md.
  */
-import { Kafka, type KafkaConfig, logLevel, type SASLOptions } from 'kafkajs';
+import type * as Kafkajs from 'kafkajs';
+import type { Kafka, KafkaConfig, SASLOptions } from 'kafkajs';
 import { Problem } from '../model/problem';
 import { decompressLz4, decompressSnappy, decompressZstd } from './decompress';
 import { encodeProduceBody, type ProduceBody } from './produce-body';
@@ -94,6 +95,7 @@ interface RequestQueue {
 }
 
 interface Inside {
+  makeClient(config: KafkaConfig): Kafka;
   Cluster: new (options: unknown) => Cluster;
   /** Kafka's name of an error code other than 0. */
   nameOf(errorCode: number): string;
@@ -118,12 +120,16 @@ function openInside(): Inside {
       `kafkajs ${version} is installed where ${supportedVersion} is needed`,
     );
   }
+  const kafkajs = require('kafkajs') as typeof Kafkajs;
+  // Rooms do not log: what matters is returned or thrown.
+  const silent = { logLevel: kafkajs.logLevel.NOTHING, logCreator: () => () => {} };
   mendIdleTimer((require('kafkajs/src/network/requestQueue') as { prototype: RequestQueue }).prototype);
   addCodecs((require('kafkajs/src/protocol/message/compression') as { Codecs: Codecs }).Codecs);
   const { createErrorFromCode } = require('kafkajs/src/protocol/error') as {
     createErrorFromCode(code: number): { type: string };
   };
   inside = {
+    makeClient: (config) => new kafkajs.Kafka({ ...config, ...silent }),
     Cluster: require('kafkajs/src/cluster') as Inside['Cluster'],
     nameOf: (code) => (code === producerFencedCode ? 'PRODUCER_FENCED' : createErrorFromCode(code).type),
     crc32c: require('kafkajs/src/protocol/recordBatch/crc32C') as Inside['crc32c'],
@@ -193,15 +199,12 @@ function withRequests(
   return Object.create(broker, { lookupRequest: { value: lookupRequest } });
 }
 
-// Rooms do not log: what matters is returned or thrown.
-const silent = { logLevel: logLevel.NOTHING, logCreator: () => () => {} };
-
 /** A cluster that is not connected yet and whose brokers are mended. Throws `publish.refused` for another kafkajs. */
 export function makeInnerCluster(config: KafkaConfig & { metadataMaxAge: number }): Cluster {
   const inner = openInside();
   const cluster = new inner.Cluster({
     ...config,
-    logger: new Kafka({ ...config, ...silent }).logger(),
+    logger: inner.makeClient(config).logger(),
     allowAutoTopicCreation: false,
     maxInFlightRequests: null,
   });
@@ -212,8 +215,7 @@ export function makeInnerCluster(config: KafkaConfig & { metadataMaxAge: number 
 
 /** kafkajs's administration client, as it is. Throws `publish.refused` for another kafkajs. */
 export function makeAdministrator(config: KafkaConfig) {
-  openInside();
-  return new Kafka({ ...config, ...silent }).admin();
+  return openInside().makeClient(config).admin();
 }
 
 /** Kafka's name of an error code; null for 0. Throws `publish.refused` for another kafkajs. */

@@ -1,6 +1,16 @@
 afterEach(() => {
   jest.resetModules();
   jest.dontMock('kafkajs/package.json');
+  jest.dontMock('kafkajs');
+});
+
+test('a process that has no brokers does not load kafkajs', () => {
+  jest.doMock('kafkajs', () => {
+    throw new Error('loaded');
+  });
+  const { errorName } = require('../../../src/publish/kafkajs-inside');
+  expect(errorName(0)).toBeNull();
+  expect(() => errorName(3)).toThrow('loaded');
 });
 
 test('another kafkajs is refused, since everything rests on the inside of this one', () => {
