@@ -2,6 +2,11 @@
 // Suites that need a real neighbour say so through test/support/neighbour.ts; suites that start the service as a
 // process use dist/, which `npm test` builds first.
 
+const { join } = require('node:path');
+
+// Hundreds of tests start the service or a command: what V8 compiled of its files for one of them is read by the next.
+process.env.NODE_COMPILE_CACHE ??= join(__dirname, '..', '.cache', 'compiled');
+
 const esModules = [
   'nock',
   '@mswjs/interceptors',

@@ -7,6 +7,7 @@ import { chmodSync, chownSync, readdirSync, statSync, writeFileSync } from 'node
 import { join } from 'node:path';
 import type { CheckLine } from '../../src/model/api';
 import { runCommand } from '../support/command';
+import { runnerEnvironment } from '../support/node-flags';
 import { repositoryRoot } from '../support/repository';
 import { startService, temporaryFolder } from '../support/service';
 import { startSimulator } from '../support/simulator';
@@ -21,7 +22,7 @@ const ordinary = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
 function serveWith(environment: Record<string, string>, user: { uid?: number; gid?: number } = {}) {
   const ended = spawnSync(process.execPath, [join(repositoryRoot(), 'dist/src/cli.js'), 'serve'], {
     cwd: temporaryFolder(),
-    env: { PATH: process.env.PATH ?? '', ...environment },
+    env: { ...runnerEnvironment(), ...environment },
     ...user,
     encoding: 'utf8',
     timeout: 45_000,

@@ -2,6 +2,7 @@
 // standard input.
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
+import { runnerEnvironment } from './node-flags';
 import { endWithRunner } from './reaper';
 import { repositoryRoot } from './repository';
 import { until } from './until';
@@ -27,10 +28,9 @@ export const noService = 'http://127.0.0.1:2';
 
 /** Runs until it ends by itself; killed with the suite. Without `TRAMLINE_URL` it finds no service of another test. */
 export function startCommand(words: string[], environment: Record<string, string | undefined>): Command {
-  const { PATH, HOME } = process.env;
   const child = spawn(process.execPath, [join(repositoryRoot(), 'dist/src/cli.js'), ...words], {
     cwd: repositoryRoot(),
-    env: { PATH, HOME, TRAMLINE_URL: noService, ...environment },
+    env: { ...runnerEnvironment(), TRAMLINE_URL: noService, ...environment },
     stdio: ['pipe', 'pipe', 'pipe'],
   });
   endWithRunner(child);

@@ -18,6 +18,12 @@ export function nodeFlags(): string[] {
   return words.slice(words.indexOf('node') + 1);
 }
 
+/** What a process of a test has of the runner's environment; the last is where V8 leaves what it compiled. */
+export function runnerEnvironment(): Record<string, string | undefined> {
+  const { PATH, HOME, NODE_COMPILE_CACHE } = process.env;
+  return { PATH, HOME, NODE_COMPILE_CACHE };
+}
+
 /** What the first line sets before `node`. Throws where it names none. */
 export function nodeEnvironment(): Record<string, string> {
   const words = startWords();

@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
-import { nodeEnvironment, nodeFlags } from './node-flags';
+import { nodeEnvironment, nodeFlags, runnerEnvironment } from './node-flags';
 import { endWithRunner } from './reaper';
 import { repositoryRoot } from './repository';
 import { until } from './until';
@@ -34,7 +34,7 @@ export type ProcessOptions = {
   words?: string[];
   /** A program and its words that turns into ours, as a tracer does that traces from aside. */
   under?: string[];
-  /** The whole environment; only PATH and HOME are added. */
+  /** The whole environment; only `runnerEnvironment` is added. */
   environment: Record<string, string | undefined>;
   workingFolder?: string;
   /** As whom it runs; as the runner when left out. Only root may choose. */
@@ -79,7 +79,6 @@ if (typeof afterAll === 'function') afterAll(cleanUp);
  * before, and an error when it is not ready in time (20 s when left out); it is killed then.
  */
 export async function startProcess(options: ProcessOptions): Promise<ReadyProcess> {
-  const { PATH, HOME } = process.env;
   const entry = resolve(repositoryRoot(), options.entry);
   const [program, ...words] = [
     ...(options.under ?? []),
@@ -90,7 +89,7 @@ export async function startProcess(options: ProcessOptions): Promise<ReadyProces
   ];
   const child = spawn(program!, words, {
     cwd: options.workingFolder ?? repositoryRoot(),
-    env: { PATH, HOME, ...nodeEnvironment(), ...options.environment },
+    env: { ...runnerEnvironment(), ...nodeEnvironment(), ...options.environment },
     stdio: ['ignore', 'pipe', 'pipe'],
     ...options.identity,
   });

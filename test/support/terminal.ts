@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { shellValue } from '../../src/model/shell-word';
 import { noService } from './command';
 import type { Availability } from './neighbour';
+import { runnerEnvironment } from './node-flags';
 import { endWithRunner } from './reaper';
 import { repositoryRoot } from './repository';
 
@@ -28,10 +29,9 @@ export async function runOnTerminal(
   columns: number,
   environment: Record<string, string>,
 ): Promise<Shown> {
-  const { PATH, HOME } = process.env;
   const command = [process.execPath, join(repositoryRoot(), 'dist/src/cli.js'), ...words].map(shellValue);
   const child = spawn('script', ['-qec', `stty cols ${columns}; exec ${command.join(' ')}`, '/dev/null'], {
-    env: { PATH, HOME, TERM: 'xterm', SHELL: '/bin/sh', TRAMLINE_URL: noService, ...environment },
+    env: { ...runnerEnvironment(), TERM: 'xterm', SHELL: '/bin/sh', TRAMLINE_URL: noService, ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   endWithRunner(child);
