@@ -1,7 +1,7 @@
-// Ends the processes a test started, even when the test runner is killed: a small watcher process holds their ids and a
-// pipe to this process; when the pipe closes, it kills what is left, by id. Processes that were not handed over are
-// never touched.
-import { type ChildProcess, spawn } from 'node:child_process';
+// Ends the processes a test started, even when the test runner is killed: a small watcher process, one for all suites of
+// a worker, holds their ids and a pipe to this process; when the pipe closes, it kills what is left, by id. Processes
+// that were not handed over are never touched.
+import { ChildProcess, spawn } from 'node:child_process';
 
 const watcherProgram = `
   const alive = new Set();
@@ -22,7 +22,9 @@ const watcherProgram = `
   });
 `;
 
-let watcher: ChildProcess | undefined;
+const watcher = Symbol.for('tramline.test.watcher');
+/** Each suite loads this file anew; the class is shared by all suites of one worker. */
+const shared = ChildProcess as unknown as { [watcher]?: ChildProcess };
 
 function startWatcher(): ChildProcess {
   const started = spawn(process.execPath, ['-e', watcherProgram], {
@@ -39,9 +41,9 @@ function startWatcher(): ChildProcess {
 /** Hands a child over: it is killed when this process ends, however that happens. Forgotten when it exits by itself. */
 export function endWithRunner(child: ChildProcess): void {
   if (child.pid === undefined) return;
-  watcher ??= startWatcher();
+  shared[watcher] ??= startWatcher();
   const { pid } = child;
-  const { stdin } = watcher;
+  const { stdin } = shared[watcher];
   stdin?.write(`+${pid}\n`);
   child.once('exit', () => stdin?.write(`-${pid}\n`));
 }
