@@ -13,29 +13,36 @@ export interface SentRequest {
 
 type Pair = [name: string, value: string];
 
+const [percent, plus, space] = Buffer.from('%+ ') as unknown as [number, number, number];
+
+/** By byte, made once: property tests encode some millions. */
+const encodedBytes = Array.from({ length: 256 }, (_, byte) => {
+  const character = String.fromCharCode(byte);
+  return /[A-Za-z0-9\-._~]/.test(character)
+    ? character
+    : `%${byte.toString(16).toUpperCase().padStart(2, '0')}`;
+});
+
 /** Section 3.6: bytes of UTF-8, everything but unreserved characters encoded, hexadecimal digits in upper case. */
 export function encode(text: string): string {
   let encoded = '';
-  for (const byte of Buffer.from(text, 'utf8')) {
-    const character = String.fromCharCode(byte);
-    encoded += /[A-Za-z0-9\-._~]/.test(character)
-      ? character
-      : `%${byte.toString(16).toUpperCase().padStart(2, '0')}`;
-  }
+  for (const byte of Buffer.from(text, 'utf8')) encoded += encodedBytes[byte];
   return encoded;
 }
 
 function decode(text: string, plusIsSpace: boolean): string {
-  const bytes: number[] = [];
-  for (let at = 0; at < text.length; at += 1) {
-    const character = text[at] as string;
-    if (character === '%') {
-      bytes.push(Number.parseInt(text.slice(at + 1, at + 3), 16));
+  const sent = Buffer.from(text, 'utf8');
+  const bytes = Buffer.alloc(sent.length);
+  let length = 0;
+  for (let at = 0; at < sent.length; at += 1) {
+    let byte = sent[at] as number;
+    if (byte === percent) {
+      byte = Number.parseInt(sent.toString('latin1', at + 1, at + 3), 16);
       at += 2;
-    } else if (character === '+' && plusIsSpace) bytes.push(0x20);
-    else bytes.push(...Buffer.from(character, 'utf8'));
+    } else if (byte === plus && plusIsSpace) byte = space;
+    bytes[length++] = byte;
   }
-  return Buffer.from(bytes).toString('utf8');
+  return bytes.toString('utf8', 0, length);
 }
 
 function pairsOf(encoded: string): Pair[] {
