@@ -53,42 +53,17 @@ export function makeAuthorizationServer(
   calls: TokenCalls,
   clock: Clock,
 ): AuthorizationServer {
-  let known: { metadata: Promise<Metadata>; untilMs: number } | null = null;
-
-  function metadata(): Promise<Metadata> {
-    if (known !== null && known.untilMs > clock.nowMs()) return known.metadata;
-    const read = readMetadata(options, calls);
-    known = { metadata: read, untilMs: clock.nowMs() + metadataLifeMs };
-    // What failed is asked for anew by whoever comes next.
-    read.catch(() => {
-      known = null;
-    });
-    return read;
-  }
-
-  /** The client authenticates in the header where it may, else in the body (RFC 6749 section 2.3.1). */
-  async function post(url: string, basic: boolean, form: [string, string][]): Promise<TokenReply> {
-    const { clientKey, clientSecret } = options;
-    if (basic) {
-      const pair = [clientKey, clientSecret.open()].map(formEncoded).join(':');
-      const authorization = new Secret(`Basic ${Buffer.from(pair).toString('base64')}`);
-      return calls.call({ method: 'POST', url, form, authorization });
-    }
-    const client: [string, string][] = [
-      ['client_id', clientKey],
-      ['client_secret', clientSecret.open()],
-    ];
-    return calls.call({ method: 'POST', url, form: [...form, ...client] });
-  }
+  const endpoints = makeEndpoints(options, calls, clock);
 
   async function grant(form: [string, string][]): Promise<Grant> {
-    const { token, basic } = await metadata();
-    return tokenAnswerOf(await post(token, basic, form), clock.nowMs(), token);
+    const { reply, url } = (await endpoints.ask('token', form))!;
+    return tokenAnswerOf(reply, clock.nowMs(), url);
   }
 
   return {
     async consentAddress({ redirectUri, state, challenge }) {
-      const address = new URL((await metadata()).authorization);
+      // A browser that is sent to a place that is gone tells nobody here.
+      const address = new URL((await endpoints.anew()).authorization);
       const parameters: Record<string, string> = {
         response_type: 'code',
         client_id: options.clientKey,
@@ -119,15 +94,71 @@ export function makeAuthorizationServer(
       return (await grant([['grant_type', 'client_credentials'], ...scope])).token;
     },
     async revoke(token, hint) {
-      const { revocation, basic } = await metadata();
-      if (revocation === null) return false;
-      const reply = await post(revocation, basic, [
+      const asked = await endpoints.ask('revocation', [
         ['token', token.open()],
         ['token_type_hint', hint],
       ]);
-      if (reply.status !== 200) throw refusalOf(reply, callAt('the revocation call', revocation));
+      if (asked === null) return false;
+      const { reply, url } = asked;
+      if (reply.status !== 200) throw refusalOf(reply, callAt('the revocation call', url));
       // What its body says means nothing else (RFC 7009 section 2.2).
       return !isPage(reply);
+    },
+  };
+}
+
+/** Where the server has what, as its metadata say, and calls there. */
+function makeEndpoints(options: AuthorizationServerOptions, calls: TokenCalls, clock: Clock) {
+  let known: { metadata: Promise<Metadata>; untilMs: number } | null = null;
+
+  function metadata(): Promise<Metadata> {
+    if (known !== null && known.untilMs > clock.nowMs()) return known.metadata;
+    const read = readMetadata(options, calls);
+    known = { metadata: read, untilMs: clock.nowMs() + metadataLifeMs };
+    // What failed is asked for anew by whoever comes next.
+    read.catch(() => {
+      known = null;
+    });
+    return read;
+  }
+
+  /** The client authenticates in the header where it may, else in the body (RFC 6749 section 2.3.1). */
+  async function post(url: string, basic: boolean, form: [string, string][]): Promise<TokenReply> {
+    const { clientKey, clientSecret } = options;
+    if (basic) {
+      const pair = [clientKey, clientSecret.open()].map(formEncoded).join(':');
+      const authorization = new Secret(`Basic ${Buffer.from(pair).toString('base64')}`);
+      return calls.call({ method: 'POST', url, form, authorization });
+    }
+    const client: [string, string][] = [
+      ['client_id', clientKey],
+      ['client_secret', clientSecret.open()],
+    ];
+    return calls.call({ method: 'POST', url, form: [...form, ...client] });
+  }
+
+  /** What an endpoint answers; where it is gone, what it answers where the metadata, read anew, have it now. */
+  async function ask(
+    endpoint: 'token' | 'revocation',
+    form: [string, string][],
+  ): Promise<{ reply: TokenReply; url: string } | null> {
+    const read = metadata();
+    const { [endpoint]: url, basic } = await read;
+    if (url === null) return null;
+    const reply = await post(url, basic, form);
+    if (reply.status !== 404 && reply.status !== 410) return { reply, url };
+    if (known?.metadata === read) known = null;
+    const now = await metadata();
+    const moved = now[endpoint];
+    if (moved === null || moved === url) return { reply, url };
+    return { reply: await post(moved, now.basic, form), url: moved };
+  }
+
+  return {
+    ask,
+    anew(): Promise<Metadata> {
+      known = null;
+      return metadata();
     },
   };
 }

@@ -1,6 +1,7 @@
 /**
  * Goal: the authorization server is the one that is configured, as it describes itself: metadata that name another issuer, or
- * an endpoint elsewhere, connect nobody and are sent nothing; a server that takes the client's secret in the body gets it there.
+ * an endpoint elsewhere, connect nobody and are sent nothing; a server that takes the client's secret in the body gets it there;
+ * an endpoint that moves is found again.
  * Method: the issuer is a server of the test's own that describes the provider's stand-in, truly or not.
  */
 import { createServer, type Server } from 'node:http';
@@ -8,6 +9,8 @@ import type { AddressInfo } from 'node:net';
 import { Browser } from '../support/browser';
 import { beginConnectStory, type ConnectStory } from '../support/connect-story';
 import { freePort } from '../support/free-port';
+
+const metadata = 'GET /.well-known/oauth-authorization-server';
 
 let server: Server;
 let issuer: string;
@@ -18,7 +21,9 @@ let stage: ConnectStory;
 beforeAll(async () => {
   asked = [];
   server = createServer((request, response) => {
-    asked.push(`${request.method} ${request.url}`);
+    const call = `${request.method} ${request.url}`;
+    asked.push(call);
+    response.statusCode = call === metadata ? 200 : 404;
     response.setHeader('content-type', 'application/json');
     response.end(JSON.stringify(described));
   });
@@ -45,8 +50,6 @@ beforeEach(() => {
     token_endpoint_auth_methods_supported: ['client_secret_post'],
   };
 });
-
-const metadata = 'GET /.well-known/oauth-authorization-server';
 
 test.each([
   [
@@ -94,4 +97,17 @@ test('a server that takes the client in the body alone gives a token, and renews
   await story.untilEvents(machine!, 1);
   expect([await counted('oauth2.client-post'), await counted('oauth2.client-basic')]).toEqual([2, 0]);
   expect(new Set(asked)).toEqual(new Set([metadata]));
+});
+
+test('a token endpoint that moves while a user consents is found where the metadata have it now', async () => {
+  const own = described.token_endpoint;
+  described.token_endpoint = `${issuer}/former`;
+  const command = stage.connect();
+  const browser = new Browser();
+  const page = await browser.press(await command.untilPrinted(/(http:\S+link=[\w-]+)/));
+  described.token_endpoint = own;
+  asked.length = 0;
+  await browser.answer(page, 'harrow-user-1');
+  expect((await command.ended).code).toBe(0);
+  expect(asked).toEqual(['POST /former', metadata]);
 });

@@ -130,6 +130,48 @@ describe('S15: metadata', () => {
   });
 });
 
+describe('a place that the metadata no longer have', () => {
+  const moved = `${issuer}/v2/here`;
+
+  test.each(['token_endpoint', 'revocation_endpoint'] as const)(
+    'is looked for anew in them: %s',
+    async (name) => {
+      const answers: Record<string, TokenReply> = { ...described(), [metadata[name]]: json(token) };
+      const { server, called } = stage(answers);
+      const use = async () => {
+        if (name === 'token_endpoint') return (await refresh(server)).token.open();
+        return server.revoke(new Secret('r'), 'refresh_token');
+      };
+      const before = await use();
+      Object.assign(answers, described({ [name]: moved }), {
+        [metadata[name]]: json({}, 410),
+        [moved]: json(token),
+      });
+      called.length = 0;
+      expect(await use()).toEqual(before);
+      expect(called.map(({ url }) => url)).toEqual([metadata[name], wellKnown, moved]);
+      expect(called.at(-1)).toEqual({ ...called[0], url: moved });
+    },
+  );
+
+  test('is no place to which a user is sent', async () => {
+    const answers = described();
+    const { server } = stage(answers);
+    const asked = { redirectUri: 'https://t.test/', state: 's', challenge: 'c' };
+    await server.consentAddress(asked);
+    Object.assign(answers, described({ authorization_endpoint: moved }));
+    expect(await server.consentAddress(asked)).toMatch(`${moved}?`);
+  });
+
+  test('is not asked again where it has not moved, and is told', async () => {
+    const { server, called } = stage({ ...described(), [metadata.token_endpoint]: json({}, 404) });
+    await expect(refresh(server)).rejects.toThrow(
+      `the token call at ${metadata.token_endpoint}: expected 200, got 404`,
+    );
+    expect(called.map(({ url }) => url)).toEqual([wellKnown, metadata.token_endpoint, wellKnown]);
+  });
+});
+
 describe('the client', () => {
   const authOf = async (methods: string[] | undefined) => {
     const answers = {
