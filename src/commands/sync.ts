@@ -76,7 +76,7 @@ async function follow(
       away = 0;
     } catch (error) {
       away += 1;
-      if (away === awayMax || interrupted.aborted || !mayComeBack(error)) throw error;
+      if (away === awayMax || !mayComeBack(error)) throw error;
     }
   }
   output.progress(null);

@@ -155,6 +155,17 @@ describe('a service that goes away while its sync is followed', () => {
     expect(shell.clock.waits).toEqual([250, 500, 1000]);
   });
 
+  test('is left by whoever interrupts the wait, as at any other time', async () => {
+    const shell = makeShell();
+    shell.api.startSync = async () => running('2026-03-01T12:00:00.000Z');
+    shell.api.sync = () => {
+      shell.interrupt.abort();
+      return away();
+    };
+    const { code, error } = await shell.run('sync');
+    expect([code, error]).toEqual([130, expect.not.stringContaining('cannot be reached')]);
+  });
+
   test('ends it after six looks in a row', async () => {
     const shell = makeShell();
     const begun = [running('2026-03-01T12:00:00.000Z')];
