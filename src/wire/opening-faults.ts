@@ -51,6 +51,14 @@ export function storeFault(error: unknown, address: StoreAddress): unknown {
       `the store of DATABASE_URL is not of this version: ${error.message}; ${step}`,
     );
   }
+  // Read before anybody is asked: a certificate or key that the address names.
+  const { syscall, message } = error as NodeJS.ErrnoException;
+  if (address.kind === 'postgres' && !isProblem(error) && (syscall === 'open' || syscall === 'read'))
+    return new Problem(
+      'settings.invalid',
+      `DATABASE_URL must name files that can be read: ${message}`,
+      error,
+    );
   return storeAway(error, address);
 }
 

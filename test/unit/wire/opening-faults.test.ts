@@ -8,9 +8,12 @@ import { loadSettings } from '../../../src/config';
 import type { StoreAddress } from '../../../src/config/addresses';
 import { startService } from '../../../src/main';
 import { Problem } from '../../../src/model/problem';
+import type { PostgresSettings } from '../../../src/store/postgres/context';
+import { openPostgres } from '../../../src/store/postgres/open-postgres';
 import { openDatabase } from '../../../src/store/sqlite/database';
 import { Secret } from '../../../src/tools/secret';
 import { type ListenPlace, listenFault, storeFault } from '../../../src/wire/opening-faults';
+import { storeOptions } from '../../../src/wire/options';
 
 /** It opens, and answers nothing after that. */
 jest.mock('../../../src/wire', () => ({
@@ -83,6 +86,18 @@ describe('a store that cannot be had', () => {
       message: expect.stringMatching(
         new RegExp(`^DATABASE_URL must name a store that can be used: .*${why}`),
       ),
+    });
+  });
+
+  test('a certificate that the address of a server names and nobody has is a wrong DATABASE_URL', async () => {
+    const missing = join(folder, 'ca.pem');
+    const url = `postgres://me:word@db.example/tramline?sslrootcert=${missing}`;
+    const { settings } = loadSettings('command', { DATABASE_URL: url });
+    const opening = openPostgres(storeOptions(settings) as PostgresSettings);
+    const error = await opening.catch((thrown: unknown) => storeFault(thrown, settings.databaseUrl));
+    expect(error).toMatchObject({
+      code: 'settings.invalid',
+      message: expect.stringMatching(/^DATABASE_URL must name files that can be read: ENOENT.*ca\.pem/),
     });
   });
 
