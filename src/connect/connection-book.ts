@@ -147,7 +147,7 @@ export function makeConnectionBook(doors: BookDoors): ConnectionBook {
       // First, so that the provider is not asked again and again for what cannot be kept.
       await refresh();
       followed = mark;
-      const lists = await listValid(connections, listOne);
+      const lists = await passOnMoved(doors, await listValid(connections, listOne), sees);
       await refresh();
       unlisted.note(lists, sees);
       const whole = lists.every(([, { end }]) => end === 'whole');
@@ -194,6 +194,23 @@ async function listValid(
   const lists: SightLists<SeenOrganization> = [];
   for (const { connectionId, status } of connections) {
     if (status === 'valid') lists.push([connectionId, await listOne(connectionId)]);
+  }
+  return lists;
+}
+
+/** What a list held no more, and one that was asked for after it held, went from the one to the other. `sees`: before the lists. */
+async function passOnMoved(
+  { keepSights }: BookDoors,
+  lists: SightLists<SeenOrganization>,
+  sees: ConnectionBook['sees'],
+): Promise<SightLists<SeenOrganization>> {
+  const idsOf = (list: SightList) => (list.end === 'whole' ? list.organizations.map(({ id }) => id) : []);
+  const shown = new Set(lists.flatMap(([, list]) => idsOf(list)));
+  for (const [connectionId, list] of lists) {
+    const ids = new Set(idsOf(list));
+    const isMoved = (id: string) => !ids.has(id) && shown.has(id);
+    if (list.end === 'whole' && [...sees(connectionId)].some(isMoved))
+      await keepSights(connectionId, [...ids]);
   }
   return lists;
 }

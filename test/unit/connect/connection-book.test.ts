@@ -259,6 +259,18 @@ test('what a whole listing does not hold any more, and nobody else sees, is told
   expect(book.conditions()).toEqual([]);
 });
 
+test('an organization that goes from one user to another whose list is asked for later is missed by nobody', async () => {
+  const lists = { c1: [page('a', 'moved')], c2: [page('b')] };
+  const { book } = stage([], undefined, lists);
+  await book.importTokens([named('t'), { ...named('u'), connection: 'c2', user: 'u2' }]);
+  await book.learn();
+  [lists.c1[0], lists.c2[0]] = [page('a'), page('b', 'moved')];
+  await book.learn();
+  expect(book.conditions()).toEqual([]);
+  expect([...book.sees('c1')]).toEqual(['a']);
+  expect([...book.sees('c2')]).toEqual(['b', 'moved']);
+});
+
 test.each<[string, SightPage]>([
   ['came to its end with an entry that names nothing', unreadableEntry],
   ['broke off', brokenOff],
