@@ -1,7 +1,7 @@
 /**
  * A normalized document for people: one fact a line, what is nested in few words. Pure.
  */
-import { besides } from './output';
+import { besides, visible } from './output';
 
 /** Lines of at most 80 columns, broken between words; a word that is longer, such as an address, stays whole. */
 export function documentLines(document: Record<string, unknown>): string[] {
@@ -15,10 +15,10 @@ export function documentLines(document: Record<string, unknown>): string[] {
   });
 }
 
-/** One line for each entry of a list, one for anything else. */
+/** One line for each entry of a list, one for anything else; what breaks lines in a text breaks none here. */
 function wordsOf(value: unknown): string[] {
-  if (Array.isArray(value)) return value.length === 0 ? ['none'] : value.map(phraseOf);
-  return [phraseOf(value)];
+  if (Array.isArray(value)) return value.length === 0 ? ['none'] : value.map(phraseOf).map(visible);
+  return [visible(phraseOf(value))];
 }
 
 function phraseOf(value: unknown): string {

@@ -243,6 +243,19 @@ describe.each(['service', 'store'] as const)('through the %s', (via) => {
     ]);
   });
 
+  test('a text of the provider begins no line of its own, whose fact nobody told', async () => {
+    const facts = { name: 'Baler\nserialNumber  1', makes: [{ name: 'A\r\nB' }, 'C\u2028D'] };
+    provider.read = { value: itemOf({ id: 'op-1', ...facts }) as never };
+    const { out } = await shell.run('field-operations', 'get', 'op-1');
+    expect(
+      out
+        .split('\n')
+        .filter((line) => /^\S/.test(line))
+        .map((line) => line.split(' ')[0]),
+    ).toEqual(['id', 'organizationId', 'observedAt', 'name', 'makes', 'source']);
+    expect(out).toMatch(/Baler serialNumber {2}1\n.*A B\n.*C D\n/);
+  });
+
   test('measurements are read beside the products of their operation', async () => {
     const operation = itemOf({ id: 'op-1' });
     provider.read = { value: { operation, values: [] } as never };
