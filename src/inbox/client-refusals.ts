@@ -13,12 +13,16 @@ export interface ClientRefusals {
   served(thing: string): boolean;
   /** What waited at that time was made due: what is still refused is seen again. */
   hastened(atMs: number): void;
+  /** Is anything remembered that only a sync asks for again? */
+  awaitSync(): boolean;
+  /** A sync of all that began then has ended, in whichever process: what is still refused was seen again in it. */
+  synced(beganMs: number): void;
   /** Since when, and what was said last; null where nothing is refused. */
   lasting(nowMs: number): { sinceMs: number; detail: string } | null;
 }
 
-/** Longer than the longest back-off, and than the hour between two syncs: what is still refused is seen again before that. */
-const rememberedMs: Record<AskedAgain, number> = { due: 900_000, soon: 900_000, sync: 4_500_000 };
+/** Longer than the longest back-off: what is still refused is seen again before that. A sync is due whenever it is set to be. */
+const rememberedMs: Record<AskedAgain, number> = { due: 900_000, soon: 900_000, sync: 86_400_000 };
 /** Of more the first are forgotten: those that are still refused are seen again. */
 const thingsMax = 1000;
 
@@ -47,6 +51,11 @@ export function makeClientRefusals(): ClientRefusals {
     hastened(atMs) {
       for (const [thing, { lastMs, again }] of things)
         if (again === 'due' && lastMs < atMs) things.delete(thing);
+    },
+    awaitSync: () => [...things.values()].some(({ again }) => again === 'sync'),
+    synced(beganMs) {
+      for (const [thing, { lastMs, again }] of things)
+        if (again === 'sync' && lastMs < beganMs) things.delete(thing);
     },
     lasting(nowMs) {
       forgetOld(nowMs);

@@ -19,6 +19,8 @@ export interface ProviderHealth extends Outages {
   clientServed: ClientRefusals['served'];
   /** What waited since the client key was refused was made due then, by whichever process. */
   refusedHastened: ClientRefusals['hastened'];
+  refusalsAwaitSync: ClientRefusals['awaitSync'];
+  refusalsSynced: ClientRefusals['synced'];
 }
 
 /** What is said of a refused client key when the provider gave no words. */
@@ -63,6 +65,8 @@ export function makeProviderHealth(
     clientRefused: refusals.refused,
     clientServed: refusals.served,
     refusedHastened: refusals.hastened,
+    refusalsAwaitSync: refusals.awaitSync,
+    refusalsSynced: refusals.synced,
     troubles(nowMs) {
       const found = outages.troubles(nowMs);
       if (coolUntilMs > nowMs && coolUntilMs - coolSinceMs > limitLastsMs) {

@@ -5,6 +5,7 @@ import { Problem } from '../../../src/model/problem';
 import type { Trouble } from '../../../src/observe/lines';
 import type { Observer } from '../../../src/observe/observer';
 import type { Clock } from '../../../src/tools/clock';
+import { heedRefusals } from '../../../src/wire/heed-refusals';
 import { type LoopParts, type Loops, loopsOf, stopLoops } from '../../../src/wire/loops';
 import { makeHandClock } from '../../support/hand-clock';
 
@@ -196,6 +197,24 @@ test('what another process made due since the client key was refused is over her
     loopsOf(parts as unknown as LoopParts, {} as Observer, clock).follow.start();
   });
   expect([rounds, nowMs]).toEqual([[1, 0, 0], 14_000]);
+});
+
+test.each([
+  ['a sync that another process ended', { ended: true, organizationId: null, agoMs: 1000 }, 'over'],
+  ['the sync in which it was refused', { ended: true, organizationId: null, agoMs: 4000 }, 'told'],
+  ['a sync that has not ended', { ended: false, organizationId: null, agoMs: 1000 }, 'told'],
+  ['a sync of one organization', { ended: true, organizationId: '4711', agoMs: 1000 }, 'told'],
+])('after %s of %j a listing that the client key was refused is %s', async (_after, last, state) => {
+  const health = makeProviderHealth();
+  const clock = makeHandClock(10_000);
+  health.clientRefused('the equipment of 4711', 'a scope is missing', 10_000, 'sync');
+  await clock.advance(3000);
+  const lastRun = async () => {
+    await clock.advance(2000);
+    return { run: 2, full: false, listings: { read: 0, last: null }, ...last };
+  };
+  await heedRefusals({ store: { refusedHastenedAgoMs: async () => null, lastRun } }, { health }, clock);
+  expect(health.troubles(clock.nowMs())).toHaveLength(state === 'told' ? 1 : 0);
 });
 
 /** What is there to be ended, each under its name in `ended`; `replaced` takes the place of what a part does. */
