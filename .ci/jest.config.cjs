@@ -19,7 +19,7 @@ const esModules = [
 /** @type {import('jest').Config} */
 module.exports = {
   rootDir: '..',
-  testEnvironment: 'node',
+  testEnvironment: '<rootDir>/.ci/environment.cjs',
   testMatch: ['<rootDir>/test/**/*.test.ts'],
   testPathIgnorePatterns: ['/node_modules/', '/dist/'],
   modulePathIgnorePatterns: ['<rootDir>/dist/'],
