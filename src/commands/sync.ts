@@ -17,6 +17,11 @@ interface Options {
   full?: boolean;
 }
 
+interface Wanted {
+  organizationId: string | null;
+  full: boolean;
+}
+
 const lookMs = 250;
 /** Looks in a row that a service does not answer, each after twice as long. */
 const awayMax = 6;
@@ -53,7 +58,7 @@ async function run(context: CommandContext, { organization, full }: Options): Pr
 async function follow(
   { output, clock }: CommandContext,
   api: Api,
-  wanted: { organizationId: string | null; full: boolean },
+  wanted: Wanted,
   interrupted: AbortSignal,
   alone: boolean,
 ): Promise<SyncView> {
@@ -69,8 +74,9 @@ async function follow(
     // A service goes on without whoever watches; a sync of this process ends with it.
     if (interrupted.aborted) break;
     await clock.wait(lookMs * 2 ** away, interrupted);
+    if (away > 0 && interrupted.aborted) break;
     try {
-      if (away > 0) begun = await api.startSync(wanted);
+      if (away > 0) begun = await goneOnWith(api, view, wanted);
       // Of one that is begun as soon as this one has ended nothing is told here.
       view = await api.sync(begun.startedAt);
       away = 0;
@@ -85,6 +91,12 @@ async function follow(
       alone ? 'interrupted before its end; the next sync goes on from here' : 'the service goes on with it',
     );
   return view;
+}
+
+/** What a service that was away goes on with, or has ended by now; another run is begun only where it knows of neither. */
+async function goneOnWith(api: Api, left: SyncView, wanted: Wanted): Promise<SyncView> {
+  const view = await api.sync(null);
+  return left.run !== null && view.run === left.run ? view : api.startSync(wanted);
 }
 
 /**

@@ -155,6 +155,40 @@ describe('a service that goes away while its sync is followed', () => {
     expect(shell.clock.waits).toEqual([250, 500, 1000]);
   });
 
+  test('is asked for no other where it had ended what it left before it was asked again', async () => {
+    const shell = makeShell();
+    const begun = [
+      { ...running('2026-03-01T12:00:00.000Z'), run: 7 },
+      { ...running('2026-03-01T12:00:20.000Z'), run: 8 },
+    ];
+    shell.api.startSync = async () => begun.shift()!;
+    const looks = [away];
+    const left = { ...running('2026-03-01T12:00:09.000Z'), run: 7, state: 'ended' as const, listed: 9 };
+    shell.api.sync = async () =>
+      looks.shift()?.() ?? (begun.length > 0 ? left : { ...left, run: 8, listed: 0 });
+    expect(await shell.json('sync')).toMatchObject({ code: 0, value: { run: 7, listed: 9 }, error: '' });
+  });
+
+  test('is asked for nothing by whoever interrupts the pause before it is asked again', async () => {
+    const shell = makeShell();
+    const begun = [running('2026-03-01T12:00:00.000Z')];
+    const asked: string[] = [];
+    shell.api.startSync = async () => {
+      asked.push('begin');
+      return begun.shift() ?? away();
+    };
+    shell.api.sync = async () => {
+      asked.push('look');
+      return away();
+    };
+    shell.clock.wait = async (ms) => {
+      if (ms === 8000) shell.interrupt.abort();
+    };
+    const { code, error } = await shell.run('sync');
+    expect([code, error]).toEqual([130, expect.not.stringContaining('cannot be reached')]);
+    expect(asked).toEqual(['begin', 'look', 'look', 'look', 'look', 'look']);
+  });
+
   test('is left by whoever interrupts the wait, as at any other time', async () => {
     const shell = makeShell();
     shell.api.startSync = async () => running('2026-03-01T12:00:00.000Z');
