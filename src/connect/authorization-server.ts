@@ -183,13 +183,20 @@ async function readMetadata(options: AuthorizationServerOptions, calls: TokenCal
   const document = objectOf(reply);
   if (document === null)
     throw new GrantRefusal('unavailable', `${call}: expected a JSON object, got ${shapeOf(reply)}`);
-  if (typeof document.issuer !== 'string' || document.issuer.replace(/\/$/, '') !== issuer)
-    throw new GrantRefusal('unusable', `${call}: expected PROVIDER_ISSUER as issuer, got another`);
+  const named = typeof document.issuer === 'string' ? document.issuer : null;
+  if (named?.replace(/\/$/, '') !== issuer) {
+    const got = named === null ? 'none' : (shownAddress(named) ?? 'what is no address');
+    throw new GrantRefusal('unusable', `${call}: expected PROVIDER_ISSUER as issuer, got ${got}`);
+  }
   const pinned = new Set([origin, ...options.origins]);
   const endpoint = (name: string): string => {
-    const address = typeof document[name] === 'string' ? browserAddress(document[name]) : null;
-    if (address === null)
-      throw new GrantRefusal('unusable', `${call}: expected an address as ${name}, got none`);
+    const said = typeof document[name] === 'string' ? document[name] : '';
+    const address = browserAddress(said);
+    if (address === null) {
+      const got = shownAddress(said);
+      const expected = got?.startsWith('http://') ? 'an https address' : 'an address that can be asked';
+      throw new GrantRefusal('unusable', `${call}: expected ${expected} as ${name}, got ${got ?? 'none'}`);
+    }
     if (!pinned.has(new URL(address).origin)) {
       const got = shownAddress(address) ?? 'another';
       throw new GrantRefusal(

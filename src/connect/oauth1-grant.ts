@@ -4,6 +4,7 @@
  */
 import { oauth1Ending, oauth1LifeMsMax } from '../model/connection';
 import type { Grant, TokenCalls, TokenReply, UserToken } from '../model/consent';
+import { shownAddress } from '../model/shown-address';
 import type { Clock } from '../tools/clock';
 import { Secret } from '../tools/secret';
 import { browserAddress } from './browser-address';
@@ -42,7 +43,7 @@ export async function requestToken(calls: TokenCalls, callback: string): Promise
     throw new GrantRefusal(
       'unusable',
       `${callAt('the catalog', catalogAddress)}: expected an address that a browser opens as ` +
-        'oauthAuthorizeRequestToken, got another',
+        `oauthAuthorizeRequestToken, got ${shownAddress(page) ?? 'what is none'}`,
     );
   return { token, secret, address };
 }

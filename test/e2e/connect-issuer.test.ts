@@ -55,7 +55,7 @@ test.each([
   [
     'another issuer',
     { issuer: 'https://elsewhere.example' },
-    'expected PROVIDER_ISSUER as issuer, got another',
+    'expected PROVIDER_ISSUER as issuer, got https://elsewhere.example/',
   ],
   [
     'a token endpoint elsewhere',
@@ -63,9 +63,14 @@ test.each([
     'expected token_endpoint at an origin that PROVIDER_ORIGINS names, got https://elsewhere.example/v1/token',
   ],
   [
+    'a token endpoint without TLS',
+    { token_endpoint: 'http://elsewhere.example/v1/token?secret=1' },
+    'expected an https address as token_endpoint, got http://elsewhere.example/v1/token',
+  ],
+  [
     'no place for consent',
     { authorization_endpoint: 7 },
-    'expected an address as authorization_endpoint, got none',
+    'expected an address that can be asked as authorization_endpoint, got none',
   ],
 ])('metadata that name %s are told, and connect nobody', async (_what, wrong, said) => {
   described = { ...described, ...wrong };

@@ -390,8 +390,16 @@ test('what is missing to ask for a consent is named', async () => {
   }
 });
 
-test('an address of the consent page that has no place for the request token sends nobody there', async () => {
-  const page = 'https://pages.provider.test/consent';
+test.each([
+  [
+    'https://pages.provider.test/consent',
+    'expected {token} in the address of oauthAuthorizeRequestToken, got none',
+  ],
+  [
+    'http://pages.provider.test/consent?oauth_token={token}',
+    'as oauthAuthorizeRequestToken, got http://pages.provider.test/consent',
+  ],
+])('an address of the consent page that cannot be one sends nobody there: %s', async (page, said) => {
   const calls: TokenCalls = {
     catalogAddress: 'https://api.provider.test/platform/',
     call: async (call) => reply(call),
@@ -400,8 +408,6 @@ test('an address of the consent page that has no place for the request token sen
     close: () => {},
   };
   const asked = requestToken(calls, 'oob');
-  await expect(asked).rejects.toThrow(
-    /expected \{token\} in the address of oauthAuthorizeRequestToken, got none/,
-  );
+  await expect(asked).rejects.toThrow(said);
   await expect(asked).rejects.toMatchObject({ fault: 'unusable' });
 });
