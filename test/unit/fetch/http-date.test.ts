@@ -20,6 +20,9 @@ test.each([
   'Sun, 06 Nov 1994 08:49:37',
   'Sun, 06 Nov 1994 08:49:37 +0100',
   'Sun, 06 Nov 1994 25:49:37 GMT',
+  'Tue, 31 Feb 2026 08:49:37 GMT',
+  'Tuesday, 31-Feb-26 08:49:37 GMT',
+  'Tue Feb 31 08:49:37 2026',
 ])('%j is none', (said) => {
   expect(httpDateMs(said)).toBeNull();
 });
