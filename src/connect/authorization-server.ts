@@ -156,9 +156,13 @@ function makeEndpoints(options: AuthorizationServerOptions, calls: TokenCalls, c
 
   return {
     ask,
-    anew(): Promise<Metadata> {
-      known = null;
-      return metadata();
+    /** While they are read, and where they cannot be, renewals go by what was known. */
+    async anew(): Promise<Metadata> {
+      const read = readMetadata(options, calls);
+      const untilMs = clock.nowMs() + metadataLifeMs;
+      await read;
+      known = { metadata: read, untilMs };
+      return read;
     },
   };
 }

@@ -163,6 +163,22 @@ describe('a place that the metadata no longer have', () => {
     expect(await server.consentAddress(asked)).toMatch(`${moved}?`);
   });
 
+  test('ends no renewal while nobody can be told where it is', async () => {
+    const answers = { ...described(), [metadata.token_endpoint]: json(token) };
+    const { server, called } = stage(answers);
+    await refresh(server);
+    Object.assign(answers, { [wellKnown]: json({}, 503) });
+    const asked = { redirectUri: 'https://t.test/', state: 's', challenge: 'c' };
+    expect(await faultOf(server.consentAddress(asked))).toBe('unavailable');
+    await refresh(server);
+    expect(called.map(({ url }) => url)).toEqual([
+      wellKnown,
+      metadata.token_endpoint,
+      wellKnown,
+      metadata.token_endpoint,
+    ]);
+  });
+
   test('is not asked again where it has not moved, and is told', async () => {
     const { server, called } = stage({ ...described(), [metadata.token_endpoint]: json({}, 404) });
     await expect(refresh(server)).rejects.toThrow(
