@@ -40,7 +40,7 @@ export function plainMessage(message: string, lengthMax: number, ownNames: reado
 }
 
 // Most names are like this, and nothing below would change them.
-const harmless = /^[!-$&-?A-~]+( [!-$&-?A-~]+)*$/;
+const harmless = /^[!-$'-?A-~]+( [!-$'-?A-~]+)*$/;
 
 function oneLine(text: string, lengthMax: number, hide: (line: string) => string): string {
   if (text.length < 24 && text.length <= lengthMax && harmless.test(text)) return text;

@@ -15,6 +15,10 @@ test('A-7: an e-mail address is left out of names and messages', () => {
   expect(plainMessage('ann%40farm.example', 80)).toBe('[address]');
   expect(plainName('農場 jo.doe\uFF20farm.example', 80)).toBe('農場 [address]');
   expect(plainMessage('ann%2540farm.example', 80)).toBe('[address]');
+  expect(plainName('ann&#64;farm.example', 80)).toBe('[address]');
+  expect(plainMessage('To ann&#x40;farm.example, jo&amp;commat;farm.example.', 80)).toBe(
+    'To [address], [address]',
+  );
 });
 
 test('A-7: what looks like a token is hidden in messages, long words are not', () => {
