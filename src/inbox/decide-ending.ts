@@ -16,6 +16,8 @@ import { keptDocument } from './kept-document';
 
 export interface EndingRules {
   goneAfterMs: number;
+  /** How long the provider's read model may lag; 0: not at all. */
+  settleMs: number;
   goneShareMax: number;
   retryAgeMs: number;
   backoff: BackoffBounds;
@@ -149,10 +151,11 @@ function decideGone(
       ending: { ...held, observedAt, traceparent, goneShareMax: rules.goneShareMax, ...about },
     };
   }
-  return {
-    verb: 'foundAbsent',
-    ending: { ...held, againInMs: rules.goneAfterMs - (absentForMs ?? 0), ...about },
-  };
+  const leftMs = rules.goneAfterMs - (absentForMs ?? 0);
+  // What was announced and never seen may have been created just now, and not be shown yet.
+  const mayBeNew = task.resource === null && absentForMs === null && rules.settleMs > 0;
+  const againInMs = mayBeNew ? Math.min(rules.settleMs, leftMs) : leftMs;
+  return { verb: 'foundAbsent', ending: { ...held, againInMs, ...about } };
 }
 
 /** What a task is held by: its ending is taken only while all of this still holds. */

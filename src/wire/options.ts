@@ -137,6 +137,7 @@ export function pathOptions(settings: Settings): PathSettings {
     includeOperatorNames: settings.includeOperatorNames,
     ending: {
       goneAfterMs: settings.goneAfterSeconds * 1000,
+      settleMs: settings.settleSeconds * 1000,
       goneShareMax: settings.goneShareMax,
       retryAgeMs: settings.retryAgeSeconds * 1000,
       backoff: { baseMs: 1000, maxMs: 300_000 },

@@ -193,6 +193,17 @@ describe('F-13: a resource that is not found', () => {
     expect(await story.ledger()).toMatchObject({ published: 2, unchanged: 1, gone: 0, lost: 0 });
   });
 
+  test('once, of what was created just now, is read again long before it would count as gone', async () => {
+    story = await beginStory({ delivers: false, settings: { SETTLE_SECONDS: '1' } });
+    const [unseen] = await story.equipment();
+    await story.simulator.setFaults([
+      { match: { path: pathOf(unseen!) }, times: 1, status: 404, body: { message: 'not yet' } },
+    ]);
+    expect((await story.post([notificationOf(unseen!)])).status).toBe(204);
+    await story.untilEvents(unseen!, 1);
+    expect(await typesOf(unseen!)).toEqual(['created 1']);
+  });
+
   test('with 410 is deleted at once', async () => {
     story = await beginStory({ delivers: false });
     const [machine] = await story.equipment();

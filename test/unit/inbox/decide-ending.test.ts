@@ -31,6 +31,7 @@ const task: TakenTask = {
 };
 const rules = {
   goneAfterMs: 600_000,
+  settleMs: 30_000,
   goneShareMax: 0.05,
   retryAgeMs: 10_000,
   backoff: { baseMs: 1000, maxMs: 60_000 },
@@ -51,6 +52,7 @@ const decide = (
   of: Partial<TakenTask> = {},
   when: Partial<EndingSituation> = {},
 ) => decideEnding({ ...task, ...of }, answer, { ...situation, ...when }, rules);
+const resource = { kind: 'equipment', id: '1' } as const;
 const transient = {
   kind: 'transient',
   code: 'http-503',
@@ -67,7 +69,14 @@ test('what holds the take is passed on as it was', () => {
 describe('absence', () => {
   const gone = { kind: 'gone', certain: false, connectionId: 'c1', origin } as const;
   test('once is only noted, and asked again after the time a lagging provider gets', () => {
-    expect(decide(gone)).toEqual({ verb: 'foundAbsent', ending: { ...held, againInMs: 600_000 } });
+    const again = (againInMs: number) => ({ verb: 'foundAbsent', ending: { ...held, againInMs } });
+    expect(decide(gone, { resource })).toEqual(again(600_000));
+    // Announced and never seen: it may not be shown yet.
+    expect(decide(gone)).toEqual(again(30_000));
+    expect(decide(gone, { absentSinceMs: 970_000 })).toEqual(again(570_000));
+    const decideWith = (more: object) => decideEnding(task, gone, situation, { ...rules, ...more });
+    expect(decideWith({ settleMs: 0 })).toEqual(again(600_000));
+    expect(decideWith({ goneAfterMs: 1000 })).toEqual(again(1000));
   });
   test('asked too early, it waits for what is left', () => {
     expect(decide(gone, { absentSinceMs: 900_000 })).toMatchObject({

@@ -86,6 +86,7 @@ test('operations without their measurements, of two organizations and with nothi
   const answer = { ...failed, code, detail: 'got none', path: '/measurementTypes' };
   const rules = {
     goneAfterMs: 600_000,
+    settleMs: 0,
     goneShareMax: 0.05,
     retryAgeMs: 120_000,
     backoff: { baseMs: 1000, maxMs: 60_000 },
