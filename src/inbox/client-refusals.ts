@@ -11,6 +11,8 @@ export interface ClientRefusals {
   refused(thing: string, detail: string, nowMs: number, again: AskedAgain): void;
   /** It was read, or is known not to be there: true when it is remembered as refused. */
   served(thing: string): boolean;
+  /** It was asked for again, without an answer: where it is remembered as refused, it still is. */
+  unanswered(thing: string, nowMs: number): void;
   /** What waited at that time was made due: what is still refused is seen again. */
   hastened(atMs: number): void;
   /** Is anything remembered that only a sync asks for again? */
@@ -48,6 +50,10 @@ export function makeClientRefusals(): ClientRefusals {
       if (things.size > thingsMax) things.delete(first!);
     },
     served: (thing) => things.delete(thing),
+    unanswered(thing, nowMs) {
+      const known = things.get(thing);
+      if (known !== undefined) known.lastMs = nowMs;
+    },
     hastened(atMs) {
       for (const [thing, { lastMs, again }] of things)
         if (again === 'due' && lastMs < atMs) things.delete(thing);

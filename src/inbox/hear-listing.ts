@@ -8,7 +8,10 @@ import { failureWords } from './failure-words';
 import { type ProviderHealth, unnamedRefusal } from './provider-health';
 
 export interface HearingDoors {
-  health: Pick<ProviderHealth, 'succeeded' | 'failed' | 'clientRefused' | 'clientServed'>;
+  health: Pick<
+    ProviderHealth,
+    'succeeded' | 'failed' | 'clientRefused' | 'clientServed' | 'clientUnanswered'
+  >;
   nowMs(): number;
   /** An outage ended: what waited for it is to be made due. */
   outageEnded(): void;
@@ -36,8 +39,10 @@ export async function* hearListing<
       const again = of.address === null ? 'soon' : 'sync';
       health.clientRefused(listed, answer.message ?? unnamedRefusal, nowMs(), again);
     }
-    if (answer?.kind === 'transient')
+    if (answer?.kind === 'transient') {
+      health.clientUnanswered(listed, nowMs());
       health.failed({ ...of, origin: answer.origin }, failureWords(answer), nowMs());
+    }
     yield page;
   }
 }

@@ -39,7 +39,7 @@ function hearing() {
     return heard;
   };
   const hear = (...pages: Page[]) => hearOf(of, ...pages);
-  return { health, ended, hear, hearOf };
+  return { health, ended, doors, hear, hearOf };
 }
 
 test('pages pass unchanged', async () => {
@@ -84,6 +84,19 @@ test('one that only the next sync asks for again is told until then, a list of o
   await hearOf({ ...of, address: 'the equipment of A' }, { partial: true, answer });
   expect(health.troubles(1000 + 86_399_999)).toMatchObject([{ name: 'client-refused', sinceMs: 1000 }]);
   expect(health.troubles(1000 + 86_400_000)).toEqual([]);
+});
+
+test('a sync that got no answer for it ends nothing', async () => {
+  const { health, doors, hearOf } = hearing();
+  const [a, b] = ['A', 'B'].map((id) => ({ ...of, organizationId: id, address: `the equipment of ${id}` }));
+  const refused: Answer = { kind: 'client-refused', connectionId: 'c1', message: 'a scope is missing' };
+  await hearOf(a!, { partial: true, answer: refused });
+  doors.nowMs = () => 3000;
+  for (const one of [a!, b!]) await hearOf(one, { partial: true, answer: failed });
+  health.refusalsSynced(2000);
+  expect(health.troubles(3000)).toMatchObject([{ sinceMs: 1000, detail: 'a scope is missing' }]);
+  await hearOf(a!, { partial: false });
+  expect(health.troubles(3000)).toEqual([]);
 });
 
 test('it is over when the same listing is answered, and not when another is', async () => {
