@@ -8,10 +8,7 @@ import { failureWords } from './failure-words';
 import { type ProviderHealth, unnamedRefusal } from './provider-health';
 
 export interface HearingDoors {
-  health: Pick<
-    ProviderHealth,
-    'succeeded' | 'failed' | 'clientRefused' | 'clientServed' | 'clientUnanswered'
-  >;
+  health: Pick<ProviderHealth, 'succeeded' | 'failed' | 'clientRefused' | 'clientServed'>;
   nowMs(): number;
   /** An outage ended: what waited for it is to be made due. */
   outageEnded(): void;
@@ -37,12 +34,10 @@ export async function* hearListing<
     if (answer?.kind === 'client-refused') {
       // What a connection sees is asked until it is known.
       const again = of.address === null ? 'soon' : 'sync';
-      health.clientRefused(listed, answer.message ?? unnamedRefusal, nowMs(), again);
+      health.clientRefused(listed, answer.message ?? unnamedRefusal, nowMs(), again, of.organizationId);
     }
-    if (answer?.kind === 'transient') {
-      health.clientUnanswered(listed, nowMs());
+    if (answer?.kind === 'transient')
       health.failed({ ...of, origin: answer.origin }, failureWords(answer), nowMs());
-    }
     yield page;
   }
 }

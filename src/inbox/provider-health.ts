@@ -17,7 +17,6 @@ export interface ProviderHealth extends Outages {
   clientRefused: ClientRefusals['refused'];
   /** This was read, or is known not to be there: the client key is not refused it any more. */
   clientServed: ClientRefusals['served'];
-  clientUnanswered: ClientRefusals['unanswered'];
   /** What waited since the client key was refused was made due then, by whichever process. */
   refusedHastened: ClientRefusals['hastened'];
   refusalsAwaitSync: ClientRefusals['awaitSync'];
@@ -65,7 +64,6 @@ export function makeProviderHealth(
     },
     clientRefused: refusals.refused,
     clientServed: refusals.served,
-    clientUnanswered: refusals.unanswered,
     refusedHastened: refusals.hastened,
     refusalsAwaitSync: refusals.awaitSync,
     refusalsSynced: refusals.synced,

@@ -52,7 +52,8 @@ function above(scope: string, done: ReadonlySet<string>): string[] {
   return done.has(organizationOf(scope)) ? within : ['organizations', ...within];
 }
 
-function organizationOf(scope: string): string {
+/** Of the list of organizations: its own name. */
+export function organizationOf(scope: string): string {
   return scope.split('/', 1)[0]!;
 }
 

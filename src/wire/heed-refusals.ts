@@ -5,11 +5,12 @@
  */
 import type { ProviderHealth } from '../inbox/provider-health';
 import type { Store } from '../model/store';
+import { organizationOf } from '../sync/standing';
 import type { Clock } from '../tools/clock';
 
 /** Throws what the store throws. */
 export async function heedRefusals(
-  { store }: { store: Pick<Store, 'refusedHastenedAgoMs' | 'lastRun'> },
+  { store }: { store: Pick<Store, 'refusedHastenedAgoMs' | 'lastRun' | 'syncStanding'> },
   { health }: { health: Pick<ProviderHealth, 'refusedHastened' | 'refusalsAwaitSync' | 'refusalsSynced'> },
   clock: Pick<Clock, 'nowMs'>,
 ): Promise<void> {
@@ -19,5 +20,7 @@ export async function heedRefusals(
   // Read before: a store that answers late would make the run seem younger than what was refused in it.
   const nowMs = clock.nowMs();
   const last = await store.lastRun();
-  if (last?.ended && last.organizationId === null) health.refusalsSynced(nowMs - last.agoMs);
+  if (!last?.ended || last.organizationId !== null) return;
+  const unread = ((await store.syncStanding())?.unread ?? []).map(({ scope }) => organizationOf(scope));
+  health.refusalsSynced(nowMs - last.agoMs, new Set(unread));
 }

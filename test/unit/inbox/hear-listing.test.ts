@@ -86,16 +86,17 @@ test('one that only the next sync asks for again is told until then, a list of o
   expect(health.troubles(1000 + 86_400_000)).toEqual([]);
 });
 
-test('a sync that got no answer for it ends nothing', async () => {
-  const { health, doors, hearOf } = hearing();
-  const [a, b] = ['A', 'B'].map((id) => ({ ...of, organizationId: id, address: `the equipment of ${id}` }));
-  const refused: Answer = { kind: 'client-refused', connectionId: 'c1', message: 'a scope is missing' };
-  await hearOf(a!, { partial: true, answer: refused });
-  doors.nowMs = () => 3000;
-  for (const one of [a!, b!]) await hearOf(one, { partial: true, answer: failed });
-  health.refusalsSynced(2000);
+test('a sync, in whichever process, ends what it left unread of no organization', async () => {
+  const { health, hearOf } = hearing();
+  const answer: Answer = { kind: 'client-refused', connectionId: 'c1', message: 'a scope is missing' };
+  const ofA = { ...of, organizationId: 'A', address: 'the equipment of A' };
+  const ofWhom = { ...of, organizationId: null, address: 'https://provider.example/fields' };
+  for (const one of [ofA, ofWhom]) await hearOf(one, { partial: true, answer });
+  health.refusalsSynced(2000, new Set(['A', 'B']));
   expect(health.troubles(3000)).toMatchObject([{ sinceMs: 1000, detail: 'a scope is missing' }]);
-  await hearOf(a!, { partial: false });
+  health.refusalsSynced(2000, new Set(['B']));
+  expect(health.troubles(3000)).toHaveLength(1);
+  health.refusalsSynced(2000, new Set());
   expect(health.troubles(3000)).toEqual([]);
 });
 
