@@ -150,8 +150,8 @@ export function makeFileContent(parts: RangeParts) {
 }
 
 const statusCharsMax = 100;
-/** Who gets less than this before the deadline waits in vain. */
-const rangeBytesMin = 64 * 1024;
+/** Who gets less than this in one answer waits in vain. */
+const rangeBytesMin = 4 * 1024;
 /** In a row, before a larger one is tried. */
 const quickRangesMax = 16;
 
