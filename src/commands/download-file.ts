@@ -10,6 +10,7 @@ import { NobodyListens } from './client';
 import type { Output } from './output';
 import { type OutputPlace, outputPlace, putInPlace } from './output-place';
 import { drop, findLeft, markOf, newPart, type PartFile, takeLeft } from './part-file';
+import { untilInterrupt } from './until-interrupt';
 
 export interface Wanted {
   id: string;
@@ -48,7 +49,7 @@ export async function downloadFile(
   const received: Received = { ...none, bytesTotal: -1 };
   let cut = false;
   try {
-    await receive({ ...wanted, place }, received, provider, output, clock);
+    await receive({ ...wanted, place }, received, untilInterrupt(provider, signal), output, clock);
     if (signal.aborted) {
       cut = true;
       return null;
@@ -141,6 +142,7 @@ async function receive(
         throw new Problem('provider.unavailable', `expected bytes of the file, got none (${address})`);
       }
     } catch (error) {
+      if (signal.aborted) return;
       // Before the first answer it is for the caller to choose another way to the provider; later that would begin anew.
       const isWaitedFor = received.bytesTotal < 0 ? isProblem(error, 'provider.unavailable') : isLost(error);
       if (!isWaitedFor) throw error;
@@ -153,13 +155,17 @@ async function receive(
 
 /** The first answer, and the place for its bytes: on from what a run before left, where that is of the same bytes. */
 async function begin(
-  { id, place }: Placed,
+  { id, place, signal }: Placed,
   received: Received,
   provider: Pick<ProviderApi, 'fileContent'>,
 ): Promise<FileContent> {
   const left = await findLeft(place.path);
   if (left !== null && left.bytes > 0) {
-    const content = await provider.fileContent(id, left.bytes, null).catch(unlessLost);
+    const content = await provider.fileContent(id, left.bytes, null).catch((error: unknown) => {
+      // What is left may be longer than the file is now: whatever is said of it, the file is asked for from its start.
+      if (signal.aborted || isLost(error)) throw error;
+      return null;
+    });
     const same = content?.from === left.bytes && markOf(id, content) === left.mark;
     received.part = same ? await takeLeft(left, place.path) : null;
     if (content !== null && received.part !== null) return content;
@@ -169,12 +175,6 @@ async function begin(
   const content = await provider.fileContent(id, 0, null);
   received.mark = markOf(id, content);
   return content;
-}
-
-/** What is left may be longer than the file is now: whatever is said of it, the file is asked for from its start. */
-function unlessLost(error: unknown): null {
-  if (isLost(error)) throw error;
-  return null;
 }
 
 /** Nothing is said of the file: the provider, or the service on the way to it, is away. */

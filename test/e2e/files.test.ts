@@ -123,6 +123,32 @@ test('a download that was killed goes on in the next run, from what is already h
   expect(ranges.length).toBeLessThan(20);
 });
 
+test('an interrupt ends a download whose line holds, long before its deadline, and the next run goes on', async () => {
+  const file = await sized(60_000_000);
+  const output = join(folder, 'interrupted.zip');
+  const words = ['files', 'get', file.id, '--output', output];
+  const left = () => readdirSync(folder).filter((name) => name.startsWith('interrupted.zip.'));
+  const match = { path: await pathOf(file) };
+  await story.simulator.setFaults([
+    { match, times: 3, delayMs: 0 },
+    { match, held: true },
+  ]);
+  const interrupted = startCommand(words, { TRAMLINE_URL: story.service.operationsUrl });
+  const enough = 4 * 1024 * 1024;
+  await until(() => left().some((name) => statSync(join(folder, name)).size >= enough), {
+    withinMs: 20_000,
+    what: 'a range of the file',
+  });
+  const atMs = Date.now();
+  interrupted.interrupt();
+  const { code, error } = await interrupted.ended;
+  await story.simulator.setFaults([]);
+  expect([code, error]).toEqual([130, expect.stringContaining('the same command goes on from there')]);
+  expect(Date.now() - atMs).toBeLessThan(10_000);
+  expect((await run(...words)).code).toBe(0);
+  expect([statSync(output).size, left()]).toEqual([60_000_000, []]);
+});
+
 test('a file that is too large, or not yet there, leaves nothing behind', async () => {
   const large = await sized(60_000_000);
   const output = join(folder, 'large.zip');

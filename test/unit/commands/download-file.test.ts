@@ -31,7 +31,9 @@ interface Served {
   cutAt: number;
   /** Asked this many times more, nobody listens there. */
   away: number;
-  /** Hears of each piece, before it is written. */
+  /** From there on the line holds what was asked for, or the next piece of it. */
+  heldAt: number;
+  /** Hears of each piece, before it is written, and of what is held. */
   gives(at: number): void;
 }
 
@@ -42,8 +44,14 @@ function stage(more: Partial<Served> = {}) {
     sha256: null,
     cutAt: 60,
     away: 0,
+    heldAt: Number.POSITIVE_INFINITY,
     gives() {},
     ...more,
+  };
+  const held = async (at: number) => {
+    if (at < served.heldAt) return;
+    served.gives(at);
+    await new Promise(() => {});
   };
   const asked: number[] = [];
   const notes: string[] = [];
@@ -55,10 +63,12 @@ function stage(more: Partial<Served> = {}) {
         served.away -= 1;
         throw new NobodyListens('http://127.0.0.1:1');
       }
+      await held(from);
       const { bytes, version, sha256, cutAt } = served;
       if (from > bytes.length) throw new Problem('provider.refused', 'the range is behind the end');
       async function* chunks(): AsyncGenerator<Uint8Array> {
         for (let at = from; at < Math.min(cutAt, bytes.length); at += 20) {
+          await held(at);
           served.gives(at);
           yield bytes.subarray(at, Math.min(at + 20, cutAt));
         }
@@ -134,6 +144,25 @@ test('a run that was interrupted leaves what came', async () => {
   leave();
   expect((await run())?.sha256).toBe(sha256Of(first));
   expect(asked).toEqual([0, 40]);
+});
+
+test('a run that is interrupted while the line holds what comes ends at once, and leaves what came', async () => {
+  const pieces = new AbortController();
+  const { served, asked, notes, run } = stage({
+    cutAt: 1000,
+    heldAt: 40,
+    gives: (at) => at === 40 && pieces.abort(),
+  });
+  expect(await run('577', pieces.signal)).toBeNull();
+  expect(notes.join('')).toContain('40 bytes are kept beside it');
+  leave();
+  const answer = new AbortController();
+  served.gives = () => answer.abort();
+  expect(await run('577', answer.signal)).toBeNull();
+  expect(parts()).toHaveLength(1);
+  served.heldAt = Number.POSITIVE_INFINITY;
+  expect((await run())?.sha256).toBe(sha256Of(first));
+  expect(asked).toEqual([0, 40, 40]);
 });
 
 test.each<[string, (served: Served) => void]>([
