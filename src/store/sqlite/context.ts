@@ -10,6 +10,7 @@ import type { StoreRules } from '../store-rules';
 import type { Database } from './database';
 import type { Lanes } from './lanes';
 import type { OrganizationCache } from './organization-cache';
+import type { Undo } from './transaction';
 
 export interface StoreSettings extends StoreRules {
   /** `:memory:` or a path. */
@@ -44,7 +45,7 @@ export interface Context {
   /** Since when each attempt to move the write-ahead log into the file has failed; null when the last one did not. */
   logStuck: StuckLog | null;
   /** Registers how to take back a change in memory when the transaction around this call is rolled back. */
-  undo(action: () => void): void;
+  undo(action: Undo): void;
   /** Gives the next revision, persisted with the transaction; nobody is given it again, also where that is lost. */
   nextRevision(): number;
   /** A revision for a take, above the task's last fence. */

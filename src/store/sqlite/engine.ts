@@ -78,12 +78,12 @@ export function openEngine(
     nextPosition: () => ++counters.position,
   };
   transaction.within(() => load(context));
-  transaction.commit();
+  transaction.commit(false);
 
   const execute = (calls: Call[]): CallResult[] => {
     try {
       const results = transaction.within(() => calls.map((call) => executeOne(context, call)));
-      if (calls.some(({ verb, args }) => !mayWait(verb, args))) transaction.commit();
+      if (calls.some(({ verb, args }) => !mayWait(verb, args))) transaction.commit(false);
       return results;
     } catch (error) {
       const problem = problemOf(error);
@@ -95,7 +95,7 @@ export function openEngine(
     execute,
     commit() {
       try {
-        transaction.commit();
+        transaction.commit(true);
         return true;
       } catch {
         return false;

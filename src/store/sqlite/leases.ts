@@ -26,9 +26,12 @@ export function freeLease(context: Context, taskId: number, nowMs: number): void
   if (task !== undefined) context.lanes.expect(String(task.lane), nowMs);
 }
 
-/** Forgets a lease in memory, so that the lane has room again. */
+/**
+ * Forgets a lease in memory, so that the lane has room again. Whoever was told so holds it no longer: where that is lost
+ * it has run out.
+ */
 export function endLease(context: Context, taskId: number, lease: Lease): void {
   context.leases.delete(taskId);
   context.lanes.returned(lease.lane);
-  context.undo(() => void context.leases.set(taskId, lease));
+  context.undo((answered) => void context.leases.set(taskId, answered ? { ...lease, untilMs: 0 } : lease));
 }

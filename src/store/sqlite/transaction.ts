@@ -13,16 +13,18 @@ export interface Counters {
   soundFrom: number;
 }
 
+export type Undo = (answered: boolean) => void;
+
 export interface Transaction {
   /** What the next group counts on; saved with it. */
   counters: Counters;
-  /** Registers how to take back a change in memory. */
-  undo(action: () => void): void;
+  /** Registers how to take back a change in memory, told whether the call that made it had been answered. */
+  undo(action: Undo): void;
   isOpen(): boolean;
   /** Does the work inside what is open, or what it opens. Throws as the work does, which then has not been. */
   within<Result>(work: () => Result): Result;
-  /** Commits what is open. When it throws, none of that has been. */
-  commit(): void;
+  /** Commits what is open, of which the last work may be `answered` already. When it throws, none of that has been. */
+  commit(answered: boolean): void;
 }
 
 /** Where a group began inside a transaction that was open. */
@@ -33,7 +35,9 @@ interface Mark {
 
 /** `highest`: so far the revision has risen in this process, whatever of that is in the database; null: it begins here. */
 export function makeTransaction(database: Database, highest: number | null): Transaction {
-  const undone: (() => void)[] = [];
+  const undone: Undo[] = [];
+  /** So many of them are of calls that have been answered. */
+  let answeredTo = 0;
   const meta = (name: string) => Number(database.get('SELECT value FROM meta WHERE name = ?', name)!.value);
   const counters: Counters = { revision: meta('revision'), position: meta('position'), soundFrom: 0 };
   if (highest !== null) lose(highest);
@@ -54,6 +58,7 @@ export function makeTransaction(database: Database, highest: number | null): Tra
     database.commit();
     saved = { ...counters };
     undone.length = 0;
+    answeredTo = 0;
     open = false;
   }
 
@@ -73,7 +78,10 @@ export function makeTransaction(database: Database, highest: number | null): Tra
     } catch {
       // It is rolled back before the next one begins, or by the next process.
     }
-    for (const action of undone.splice(kept?.undone ?? 0).reverse()) action();
+    const from = kept?.undone ?? 0;
+    for (let index = undone.length - 1; index >= from; index -= 1) undone[index]!(index < answeredTo);
+    undone.length = from;
+    answeredTo = Math.min(answeredTo, from);
     counters.position = (kept ?? saved).position;
     if (answered && kept === null) lose(counters.revision);
     open = kept !== null;
@@ -85,6 +93,7 @@ export function makeTransaction(database: Database, highest: number | null): Tra
     isOpen: () => open,
     within(work) {
       const mark = open ? { undone: undone.length, position: counters.position } : null;
+      answeredTo = undone.length;
       try {
         if (mark !== null) database.savepoint();
         else database.begin();
@@ -95,8 +104,9 @@ export function makeTransaction(database: Database, highest: number | null): Tra
         throw error;
       }
     },
-    commit() {
+    commit(answered) {
       if (!open) return;
+      if (answered) answeredTo = undone.length;
       try {
         commit();
       } catch (error) {

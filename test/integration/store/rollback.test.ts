@@ -84,6 +84,10 @@ class Subject {
     return [shown, next];
   }
 
+  commit(): boolean {
+    return this.#engine.commit();
+  }
+
   close(): void {
     this.#engine.close();
     rmSync(this.#laid.folder, { recursive: true });
@@ -346,6 +350,27 @@ test('a group that cannot be committed has not been, whatever becomes of its rol
     ),
     { numRuns: 40 },
   );
+});
+
+const endings = ['finish', 'finishGone', 'foundAbsent', 'postpone', 'giveBack', 'releaseLeases'] as const;
+
+test.each(endings)('a task whose %s was answered, and is lost with its commit, is due at once', (does) => {
+  const subject = new Subject();
+  try {
+    subject.ask('put', deliveryOf(startMs, [hintOf('1', '4711')]));
+    subject.ask('take', 1);
+    subject.ask('ready');
+    const [task] = subject.held;
+    const ended = endingOf(does, task!, { organization: '4711', content: 'a' });
+    expect(subject.execute([ended])).not.toContainEqual({ problem: expect.anything() });
+    fault.commit = sqliteError(13);
+    expect(subject.commit()).toBe(false);
+    expect(subject.ask('take', 1)).toMatchObject({ value: [{ taskId: task!.taskId }] });
+    expect(subject.held.at(-1)!.fence).toBeGreaterThan(task!.fence);
+  } finally {
+    fault.commit = null;
+    subject.close();
+  }
 });
 
 test('what came nearer since the clock was set back is as far as before when that cannot be committed', () => {
