@@ -5,7 +5,8 @@
  */
 import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { chownSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { chownSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openPostgres } from '../../src/store/postgres/open-postgres';
 import { postgresSettingsFor } from '../contract/open-postgres';
@@ -14,12 +15,22 @@ import { evidenceOf } from '../support/evidence';
 import { checkLedger } from '../support/ledger-checker';
 import { describeWithNeighbour } from '../support/neighbour';
 import { type PostgresServer, postgresAvailable, startPostgres } from '../support/postgres';
-import { startService, temporaryFolder } from '../support/service';
+import { startService } from '../support/service';
 import { beginStory, notificationOf, type Story, soon } from '../support/story';
 import { until } from '../support/until';
 
-const folder = temporaryFolder();
+const [folder, own] = ['embedded', 'database'].map((name) =>
+  mkdtempSync(join(tmpdir(), `tramline-disk-${name}-`)),
+) as [string, string];
 const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=6m', 'tmpfs', folder]).status === 0;
+
+// Also where no test of it ran.
+afterAll(() => {
+  for (const place of [folder, own]) {
+    spawnSync('umount', [place]);
+    rmSync(place, { recursive: true });
+  }
+});
 
 /** Leaves no room at all where this file is. */
 function fillUp(ballast: string): void {
@@ -40,10 +51,7 @@ describeWithNeighbour(
     let story: Story;
     const ballast = join(folder, 'ballast');
 
-    afterAll(async () => {
-      await story?.end();
-      spawnSync('umount', [folder]);
-    });
+    afterAll(() => story?.end());
 
     test('D3: 503 with Retry-After while it is full, a page, and recovery by itself when there is room', async () => {
       story = await beginStory({
@@ -104,7 +112,6 @@ describeWithNeighbour(
 );
 
 const postgres = postgresAvailable();
-const own = temporaryFolder();
 const isReady =
   mounted &&
   postgres.available &&
@@ -125,10 +132,7 @@ describeWithNeighbour(
       chownSync(place, 65_534, 65_534);
       await server.query(`CREATE TABLESPACE small LOCATION '${place}'`);
     });
-    afterAll(async () => {
-      await server?.stop();
-      spawnSync('umount', [own]);
-    });
+    afterAll(() => server?.stop());
 
     test('D3: what finds no room (53100) is unavailable and leaves nothing behind, and is taken when there is room', async () => {
       await server.query('CREATE DATABASE small TABLESPACE small');

@@ -257,11 +257,16 @@ export class Story {
     const moving = new Set(['due', 'taken', 'postponed', 'settling']);
     return until(
       async () => {
-        if ((await this.simulator.counts()).notificationsPending > 0) return null;
-        const tasks = await this.tasks();
-        if (tasks.some(({ state }) => moving.has(state))) return null;
+        const { notificationsPending } = await this.simulator.counts();
+        if (notificationsPending > 0)
+          throw new Error(`${notificationsPending} notifications are not delivered`);
+        const atWork = (await this.tasks()).filter(({ state }) => moving.has(state));
+        if (atWork.length > 0) throw new Error(`tasks at work: ${JSON.stringify(atWork.slice(0, 3))}`);
         const ledger = await this.ledger();
-        return ledger.waiting === 0 && (await this.metric('tramline_outbox_pending')) === 0 ? ledger : null;
+        const pending = await this.metric('tramline_outbox_pending');
+        if (ledger.waiting > 0 || pending !== 0)
+          throw new Error(`${ledger.waiting} wait, ${pending} in the outbox`);
+        return ledger;
       },
       { ...soon, what: 'everything to come to rest' },
     );
