@@ -41,6 +41,8 @@ interface Metadata {
 }
 
 const metadataLifeMs = 3_600_000;
+/** While nobody answers at an endpoint, where it may be now is looked up no more often. */
+const lookGapMs = 60_000;
 /** They mean nothing without a user. */
 const ofUsers: ReadonlySet<string> = new Set(['offline_access', 'openid', 'profile', 'email']);
 
@@ -110,6 +112,7 @@ export function makeAuthorizationServer(
 /** Where the server has what, as its metadata say, and calls there. */
 function makeEndpoints(options: AuthorizationServerOptions, calls: TokenCalls, clock: Clock) {
   let known: { metadata: Promise<Metadata>; untilMs: number } | null = null;
+  let mayLookAtMs = Number.NEGATIVE_INFINITY;
 
   function metadata(): Promise<Metadata> {
     if (known !== null && known.untilMs > clock.nowMs()) return known.metadata;
@@ -137,6 +140,25 @@ function makeEndpoints(options: AuthorizationServerOptions, calls: TokenCalls, c
     return calls.call({ method: 'POST', url, form: [...form, ...client] });
   }
 
+  /** While they are read, and where they cannot be, whoever asks goes by what was known. */
+  async function anew(): Promise<Metadata> {
+    const read = readMetadata(options, calls);
+    const untilMs = clock.nowMs() + metadataLifeMs;
+    await read;
+    known = { metadata: read, untilMs };
+    return read;
+  }
+
+  /**
+   * A host that is gone answers nothing. For whoever asks next: what was shown may have been taken, so that it is not shown at
+   * another place at once, and an issuer that is slow too holds nobody up.
+   */
+  function lookBeside(): void {
+    if (clock.steadyMs() < mayLookAtMs) return;
+    mayLookAtMs = clock.steadyMs() + lookGapMs;
+    anew().catch(() => {});
+  }
+
   /** What an endpoint answers; where it is gone, what it answers where the metadata, read anew, have it now. */
   async function ask(
     endpoint: 'token' | 'revocation',
@@ -146,6 +168,7 @@ function makeEndpoints(options: AuthorizationServerOptions, calls: TokenCalls, c
     const { [endpoint]: url, basic } = await read;
     if (url === null) return null;
     const reply = await post(url, basic, form);
+    if (reply.status === null) lookBeside();
     if (reply.status !== 404 && reply.status !== 410) return { reply, url };
     if (known?.metadata === read) known = null;
     const now = await metadata();
@@ -154,17 +177,7 @@ function makeEndpoints(options: AuthorizationServerOptions, calls: TokenCalls, c
     return { reply: await post(moved, now.basic, form), url: moved };
   }
 
-  return {
-    ask,
-    /** While they are read, and where they cannot be, renewals go by what was known. */
-    async anew(): Promise<Metadata> {
-      const read = readMetadata(options, calls);
-      const untilMs = clock.nowMs() + metadataLifeMs;
-      await read;
-      known = { metadata: read, untilMs };
-      return read;
-    },
-  };
+  return { ask, anew };
 }
 
 async function readMetadata(options: AuthorizationServerOptions, calls: TokenCalls): Promise<Metadata> {

@@ -4,7 +4,7 @@ import { makeAuthorizationServer } from '../../../src/connect/authorization-serv
 import { GrantRefusal } from '../../../src/connect/grant-refusal';
 import type { TokenCall, TokenCalls, TokenReply } from '../../../src/model/consent';
 import { Secret } from '../../../src/tools/secret';
-import { makeHandClock } from '../../support/hand-clock';
+import { type HandClock, makeHandClock } from '../../support/hand-clock';
 
 const issuer = 'https://signin.provider.test/oauth2/one';
 const wellKnown = `${issuer}/.well-known/oauth-authorization-server`;
@@ -20,7 +20,10 @@ const token = {
   refresh_token: 'a-refresh-token',
   expires_in: 60,
 };
-const clock = makeHandClock(Date.parse('2026-03-01T00:00:00Z'));
+let clock: HandClock;
+beforeEach(() => {
+  clock = makeHandClock(Date.parse('2026-03-01T00:00:00Z'));
+});
 
 const json = (body: unknown, status = 200, more: Partial<TokenReply> = {}): TokenReply =>
   ({
@@ -177,6 +180,29 @@ describe('a place that the metadata no longer have', () => {
       wellKnown,
       metadata.token_endpoint,
     ]);
+  });
+
+  test('is looked for anew where nobody answers there, once a minute however many ask, for whoever asks next', async () => {
+    const away = { status: null, code: 'name-not-resolved' } as TokenReply;
+    const answers = { ...described(), [metadata.token_endpoint]: away };
+    const { server, called } = stage(answers);
+    const looks = () => called.filter(({ url }) => url === wellKnown).length;
+    const ask = async () => {
+      const fault = await faultOf(refresh(server));
+      // What is looked for beside it has come then.
+      await new Promise(setImmediate);
+      return fault;
+    };
+    expect(await Promise.all([ask(), ask(), ask()])).toEqual(Array(3).fill('unavailable'));
+    expect(looks()).toBe(2);
+    // The issuer is away too: what is known stays, and it is left in peace.
+    Object.assign(answers, { [wellKnown]: away });
+    await clock.advance(60_000);
+    expect([await ask(), await ask(), looks()]).toEqual(['unavailable', 'unavailable', 3]);
+    Object.assign(answers, described({ token_endpoint: moved }), { [moved]: json(token) });
+    await clock.advance(60_000);
+    expect([await ask(), await ask()]).toEqual(['unavailable', null]);
+    expect(called.slice(-3).map(({ url }) => url)).toEqual([metadata.token_endpoint, wellKnown, moved]);
   });
 
   test('is not asked again where it has not moved, and is told', async () => {
