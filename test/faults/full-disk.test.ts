@@ -91,6 +91,12 @@ describeWithNeighbour(
         soon,
       );
       expect(page).toMatchObject({ state: 'firing' });
+      // Whoever was called can look: what waits, and who waits for it.
+      for (let look = 0; look < 10; look += 1) {
+        const [tasks, ledger] = await Promise.all([story.tasks(), story.ledger(), post(statuses.length)]);
+        expect(tasks).not.toEqual([]);
+        expect(ledger).toMatchObject({ lost: 0 });
+      }
 
       rmSync(ballast);
       await until(async () => (await post(statuses.length)).status === 204, soon);

@@ -13,6 +13,8 @@ export type Row = Record<string, Value>;
 
 /** SQLite's primary result codes that say "not now" rather than "not so". */
 const unavailableCodes = new Set([5, 6, 7, 8, 10, 13, 14, 23]);
+/** Of a disk that takes nothing. */
+const readableCodes = new Set([8, 13]);
 
 export interface Database {
   get(sql: string, ...values: SQLInputValue[]): Row | undefined;
@@ -23,6 +25,8 @@ export interface Database {
   run(sql: string, ...values: SQLInputValue[]): number;
   /** Like `run`, for an insert: the new row's id. */
   insert(sql: string, ...values: SQLInputValue[]): number;
+  /** Rows that were changed since it was opened, also where that was taken back. */
+  changes(): number;
   begin(): void;
   /** On disk when it returns, with all that was committed before. */
   commit(): void;
@@ -79,6 +83,7 @@ export function openDatabase(path: string): Database {
     },
     run: (sql, ...values) => Number(prepared(sql).run(...values).changes),
     insert: (sql, ...values) => Number(prepared(sql).run(...values).lastInsertRowid),
+    changes: () => Number(database.get('SELECT total_changes() AS count')!.count),
     begin() {
       if (connection.isTransaction) connection.exec('ROLLBACK');
       prepared('BEGIN IMMEDIATE').run();
@@ -273,6 +278,12 @@ function migrate(connection: DatabaseSync, database: Database): void {
     database.run('INSERT INTO migrations (name, at) VALUES (?, ?)', migration.name, Date.now());
     connection.exec('COMMIT');
   }
+}
+
+/** Full or read-only: what takes nothing may still be read, and each call finds out for itself. */
+export function mayBeRead(error: unknown): boolean {
+  const code = (error as { errcode?: number }).errcode;
+  return code !== undefined && readableCodes.has(code & 0xff);
 }
 
 /** What a failed call means to its caller: `store.unavailable` (nothing was changed) or `store.refused`. */

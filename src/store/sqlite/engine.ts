@@ -1,14 +1,14 @@
 /**
  * The embedded store as synchronous verbs, executed in groups: all calls of a group share one transaction and at most one
- * flush to disk. A group that fails for another reason than availability is repeated one by one, so that only the call
- * at fault fails.
+ * flush to disk. A group that fails is repeated one by one, so that only the call at fault fails, but where the store is
+ * away: a full disk can be read.
  */
 import type { QuarantineReason } from '../../model/notification';
 import { Problem } from '../../model/problem';
 import type { Store } from '../../model/store';
 import type { Seen } from '../set-back';
 import type { Context, StoreSettings } from './context';
-import { type Database, openDatabase, problemOf } from './database';
+import { type Database, mayBeRead, openDatabase, problemOf } from './database';
 import { Lanes } from './lanes';
 import { OrganizationCache } from './organization-cache';
 import { makeTransaction } from './transaction';
@@ -25,7 +25,7 @@ export type CallResult = { value: unknown; setAside?: QuarantineReason[] } | { p
 export interface Engine {
   /**
    * Executes the calls in order; each gets its result. What may wait stays in an open transaction until a call that
-   * is not, or `commit`. Never throws.
+   * is not, or `commit`; nothing does after a commit that failed, until one succeeds. Never throws.
    */
   execute(calls: Call[]): CallResult[];
   /** Commits what is open; true when nothing was or it is on disk now. Never throws. */
@@ -80,14 +80,25 @@ export function openEngine(
   transaction.within(() => load(context));
   transaction.commit(false);
 
+  /** A commit failed, and none that wrote has succeeded since: nothing is answered before it is on disk. */
+  let failing = false;
+  const commit = (answered: boolean) => {
+    try {
+      if (transaction.commit(answered)) failing = false;
+    } catch (error) {
+      failing = true;
+      throw error;
+    }
+  };
   const execute = (calls: Call[]): CallResult[] => {
     try {
       const results = transaction.within(() => calls.map((call) => executeOne(context, call)));
-      if (calls.some(({ verb, args }) => !mayWait(verb, args))) transaction.commit(false);
+      if (failing || calls.some(({ verb, args }) => !mayWait(verb, args))) commit(false);
       return results;
     } catch (error) {
       const problem = problemOf(error);
-      if (problem.code === 'store.unavailable' || calls.length === 1) return calls.map(() => ({ problem }));
+      const isAway = problem.code === 'store.unavailable' && !mayBeRead(error);
+      if (isAway || calls.length === 1) return calls.map(() => ({ problem }));
       return calls.flatMap((call) => execute([call]));
     }
   };
@@ -95,7 +106,7 @@ export function openEngine(
     execute,
     commit() {
       try {
-        transaction.commit(true);
+        commit(true);
         return true;
       } catch {
         return false;

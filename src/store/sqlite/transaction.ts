@@ -23,8 +23,11 @@ export interface Transaction {
   isOpen(): boolean;
   /** Does the work inside what is open, or what it opens. Throws as the work does, which then has not been. */
   within<Result>(work: () => Result): Result;
-  /** Commits what is open, of which the last work may be `answered` already. When it throws, none of that has been. */
-  commit(answered: boolean): void;
+  /**
+   * Commits what is open, of which the last work may be `answered` already. When it throws, none of that has been. True
+   * when something was written: what only read says nothing of the disk.
+   */
+  commit(answered: boolean): boolean;
 }
 
 /** Where a group began inside a transaction that was open. */
@@ -43,23 +46,35 @@ export function makeTransaction(database: Database, highest: number | null): Tra
   if (highest !== null) lose(highest);
   let saved = { ...counters };
   let open = false;
+  let changesBefore = 0;
 
   function lose(noted: number): void {
     counters.revision = Math.max(counters.revision, noted) + 1;
     counters.soundFrom = counters.revision;
   }
 
-  function commit(): void {
+  function commit(): boolean {
+    const written = database.changes() > changesBefore;
+    if (written) save();
+    database.commit();
+    if (written) saved = { ...counters };
+    undone.length = 0;
+    answeredTo = 0;
+    open = false;
+    return written;
+  }
+
+  function save(): void {
     for (const name of ['revision', 'position'] as const) {
       if (counters[name] !== saved[name]) {
         database.run('UPDATE meta SET value = ? WHERE name = ?', counters[name], name);
       }
     }
-    database.commit();
-    saved = { ...counters };
-    undone.length = 0;
-    answeredTo = 0;
-    open = false;
+  }
+
+  function begin(): void {
+    database.begin();
+    changesBefore = database.changes();
   }
 
   /**
@@ -96,7 +111,7 @@ export function makeTransaction(database: Database, highest: number | null): Tra
       answeredTo = undone.length;
       try {
         if (mark !== null) database.savepoint();
-        else database.begin();
+        else begin();
         open = true;
         return work();
       } catch (error) {
@@ -105,10 +120,10 @@ export function makeTransaction(database: Database, highest: number | null): Tra
       }
     },
     commit(answered) {
-      if (!open) return;
+      if (!open) return false;
       if (answered) answeredTo = undone.length;
       try {
-        commit();
+        return commit();
       } catch (error) {
         rollback(null, true);
         throw error;

@@ -12,8 +12,13 @@ import { layStore, settingsFor } from '../../contract/open-sqlite';
 import { aliasHintOf, deliveryOf, draftOf, goneBy, heldBy, hintOf, terms } from '../../contract/store-hand';
 import fc from '../../support/properties';
 
-/** What the next transaction of the engine that is told so runs into. */
-const fault = { commit: null as Error | null, rollback: null as Error | null };
+/** What every transaction of an engine runs into. */
+const fault = {
+  commit: null as Error | null,
+  /** Of a commit that has something to write. */
+  write: null as Error | null,
+  rollback: null as Error | null,
+};
 
 jest.mock('../../../src/store/sqlite/database', () => {
   const real = jest.requireActual('../../../src/store/sqlite/database');
@@ -21,15 +26,22 @@ jest.mock('../../../src/store/sqlite/database', () => {
     ...real,
     openDatabase: (file: string): Database => {
       const database = real.openDatabase(file) as Database;
-      const { commit, rollback } = database;
+      const { commit, rollback, begin } = database;
+      let before = 0;
       const throwing = (which: 'commit' | 'rollback', then: () => void) => () => {
         const error = fault[which];
-        fault[which] = null;
         if (error !== null) throw error;
         then();
       };
       return Object.assign(database, {
-        commit: throwing('commit', commit),
+        begin() {
+          begin();
+          before = database.changes();
+        },
+        commit: throwing('commit', () => {
+          if (fault.write !== null && database.changes() > before) throw fault.write;
+          commit();
+        }),
         rollback: throwing('rollback', rollback),
       });
     },
@@ -352,6 +364,56 @@ test('a group that cannot be committed has not been, whatever becomes of its rol
   );
 });
 
+test('after a commit that failed nothing is answered before it is on disk, until one that wrote succeeds', () => {
+  const subject = new Subject();
+  try {
+    const ids = ['1', '2', '3', '4'];
+    subject.ask(
+      'put',
+      deliveryOf(
+        startMs,
+        ids.map((id) => hintOf(id, '4711')),
+      ),
+    );
+    fault.commit = sqliteError(13);
+    expect(subject.ask('take', 1)).toHaveProperty('value');
+    expect(subject.commit()).toBe(false);
+    for (let turn = 0; turn < 2; turn += 1)
+      expect(subject.ask('take', 1)).toMatchObject({ problem: { code: 'store.unavailable' } });
+    fault.commit = null;
+    expect(subject.ask('listTasks', { state: null, limit: 9, after: 0 })).toHaveProperty('value');
+    fault.commit = sqliteError(13);
+    expect(subject.ask('take', 1)).toMatchObject({ problem: { code: 'store.unavailable' } });
+    fault.commit = null;
+    expect(subject.ask('take', 1)).toHaveProperty('value');
+    fault.commit = sqliteError(13);
+    expect(subject.ask('take', 1)).toHaveProperty('value');
+  } finally {
+    fault.commit = null;
+    subject.close();
+  }
+});
+
+test('of a disk that takes nothing each call is told for itself what it can have', () => {
+  const subject = new Subject();
+  try {
+    subject.ask('put', deliveryOf(startMs, [hintOf('1', '4711')]));
+    fault.write = sqliteError(13);
+    const calls: Call[] = [
+      { verb: 'listTasks', args: [{ state: null, limit: 9, after: 0 }] },
+      { verb: 'put', args: [deliveryOf(startMs, [hintOf('2', '4711')])] },
+      { verb: 'counts', args: [] },
+    ];
+    const [tasks, put, counts] = subject.execute(calls);
+    expect(tasks).toMatchObject({ value: [{ id: 1 }] });
+    expect(put).toMatchObject({ problem: { code: 'store.unavailable' } });
+    expect(counts).toHaveProperty('value');
+  } finally {
+    fault.write = null;
+    subject.close();
+  }
+});
+
 const endings = ['finish', 'finishGone', 'foundAbsent', 'postpone', 'giveBack', 'releaseLeases'] as const;
 
 test.each(endings)('a task whose %s was answered, and is lost with its commit, is due at once', (does) => {
@@ -365,6 +427,7 @@ test.each(endings)('a task whose %s was answered, and is lost with its commit, i
     expect(subject.execute([ended])).not.toContainEqual({ problem: expect.anything() });
     fault.commit = sqliteError(13);
     expect(subject.commit()).toBe(false);
+    fault.commit = null;
     expect(subject.ask('take', 1)).toMatchObject({ value: [{ taskId: task!.taskId }] });
     expect(subject.held.at(-1)!.fence).toBeGreaterThan(task!.fence);
   } finally {
@@ -388,6 +451,7 @@ test('what came nearer since the clock was set back is as far as before when tha
     }
     fault.commit = sqliteError(13);
     expect(struck.ask('sweep')).toMatchObject({ problem: { code: 'store.unavailable' } });
+    fault.commit = null;
     expect(inOrder(struck.seen())).toEqual(inOrder(spared.seen()));
     for (const subject of [struck, spared]) subject.ask('sweep');
     expect(inOrder(struck.seen())).toEqual(inOrder(spared.seen()));

@@ -186,7 +186,6 @@ test('the end of a list and what is absent from it are on disk before they are a
   const { revision } = call({ verb: 'openListings', args: [run, names] }) as { revision: number };
   const page = { run, listingId: 1, connectionId: 'c', drafts: [], hints: [], revision };
   call({ verb: 'finishPage', args: [{ ...page, after: { next: 'x' } }] });
-  const before = commits;
   const end = { ...page, after: { end: true, whole: true, changeToken: null } };
   const absent = { verb: 'hintAbsent' as const, args: [run, '4711', 'equipment', 1] };
   for (const last of [{ verb: 'finishPage' as const, args: [end] }, absent]) {
@@ -198,6 +197,7 @@ test('the end of a list and what is absent from it are on disk before they are a
     const again = call({ verb: 'openListings', args: [run, names] }) as { revision: number };
     end.revision = again.revision;
   }
+  const before = commits;
   call({ verb: 'finishPage', args: [end] });
   call(absent);
   expect(commits).toBe(before + 2);
