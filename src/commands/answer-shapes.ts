@@ -224,6 +224,7 @@ const replay: Shape<ReplayView> = z.looseObject({
   replayed: number,
   calls: number,
   callsLeft: number.nullable(),
+  startedAt: textOrNull,
   tookMs: number,
   reason: textOrNull,
 });

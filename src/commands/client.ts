@@ -120,7 +120,7 @@ export function makeClient(options: ClientOptions): Api {
         refetch: how === 'reads' ? 'true' : null,
         dryRun: dryRun ? 'true' : null,
       }),
-    replay: () => get(shapes.replay, '/api/replay'),
+    replay: (startedAt) => get(shapes.replay, '/api/replay', { startedAt }),
     sandbox: () => get(shapes.sandbox, '/api/sandbox'),
   };
 }

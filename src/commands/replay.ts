@@ -86,7 +86,8 @@ async function follow(
       const rate = tookMs === 0 ? 0 : Math.round((replayed * 1000) / tookMs);
       output.progress(`${selected} selected · ${replayed} replayed · ${rate}/s`);
       await clock.wait(lookMs, interrupted);
-      view = await api.replay();
+      // Of one that is begun as soon as this one has ended nothing is told here.
+      view = await api.replay(view.startedAt);
     }
   } finally {
     output.progress(null);

@@ -138,8 +138,8 @@ export interface Api {
   sync(startedAt: string | null): Promise<SyncView>;
   /** Begins a replay, or tells of the same one that is under way. */
   startReplay(wanted: ReplayWanted): Promise<ReplayView>;
-  /** The replay that is under way, else the last one of this process. */
-  replay(): Promise<ReplayView>;
+  /** The replay that began then, while it is the last or the one before it; otherwise the one under way, else the last. */
+  replay(startedAt: string | null): Promise<ReplayView>;
   /** What the provider's sandbox leaves. */
   sandbox(): Promise<SandboxView>;
   connections: ConnectionsApi;

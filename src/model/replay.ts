@@ -107,6 +107,7 @@ export interface ReplayView extends ReplayCounts {
   calls: number;
   /** What the provider's sandbox leaves of calls in this month; null without one. */
   callsLeft: number | null;
+  startedAt: string | null;
   tookMs: number;
   /** Why it stopped; null unless it did. */
   reason: string | null;

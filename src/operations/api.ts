@@ -83,7 +83,7 @@ export interface ApiDoors {
   /** null in a receiver, which sends nothing. Throws `command.usage`, `command.refused`. */
   replay: {
     begin(wanted: ReplayWanted): Promise<ReplayView>;
-    view(): ReplayView;
+    view(startedAt: string | null): ReplayView;
   } | null;
   sandbox(): Promise<SandboxView>;
   /** null: this process knows nothing of connections. */
@@ -175,7 +175,7 @@ export function makeApi(doors: ApiDoors): Api {
       return sync.view(startedAt);
     },
     startReplay: async (wanted) => (replay ?? noReplays()).begin(wanted),
-    replay: async () => (replay ?? noReplays()).view(),
+    replay: async (startedAt) => (replay ?? noReplays()).view(startedAt),
     sandbox,
   };
 }

@@ -27,9 +27,6 @@ export const replayRoutes: Route[] = [
     method: 'get',
     path: '/api/replay',
     summary: 'how far the replay has come, or came',
-    answer: (api, { search }) => {
-      readParameters(search, {});
-      return api.replay();
-    },
+    answer: (api, { search }) => api.replay(readParameters(search, { startedAt: 'text' }).startedAt),
   },
 ];

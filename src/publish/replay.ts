@@ -16,7 +16,8 @@ export interface ScheduleDoors extends ReplayDoors {
 export interface Replay {
   /** Begins one, or tells of the same one that is under way. Throws `command.usage`, `command.refused`. */
   begin(wanted: ReplayWanted): Promise<ReplayView>;
-  view(): ReplayView;
+  /** The one that began then, while it is the last or the one before it; otherwise the one under way, or the last. */
+  view(startedAt?: string | null): ReplayView;
   /** Resolves when none is under way. */
   ended(): Promise<ReplayView>;
   /** Begins none any more; resolves when the one under way has ended, of which no further step is begun. */
@@ -40,7 +41,7 @@ export function makeReplay(
   const hold = makeReplayHold(doors.store, { ...options, clock }, failed);
   const runner = new ReplayRunner(doors, options, hold);
   let stopping = false;
-  let current: { progress: Shown; work: Promise<void> } | null = null;
+  let current: { progress: Shown; work: Promise<void>; before: Shown | null } | null = null;
 
   async function run(progress: Shown): Promise<void> {
     if (progress.wanted.dryRun) return runner.runAll(progress);
@@ -65,8 +66,13 @@ export function makeReplay(
     progress.endedAtMs = clock.nowMs();
   }
 
-  const view = (): ReplayView => {
-    const progress = current?.progress ?? idle;
+  const view = (startedAt: string | null = null): ReplayView => {
+    const before = current?.before ?? null;
+    if (before !== null && startedAt === beganAt(before)) return viewOf(before);
+    return viewOf(current?.progress ?? idle);
+  };
+
+  const viewOf = (progress: Shown): ReplayView => {
     const { wanted, counts, former, startedAtMs, endedAtMs, ...rest } = progress;
     const { how, toTopic, dryRun } = wanted;
     const tookMs = Math.round((endedAtMs ?? clock.nowMs()) - startedAtMs);
@@ -80,7 +86,8 @@ export function makeReplay(
       leftAt: former === null ? null : new Date(former.leftAtMs).toISOString(),
       replayedBefore: former?.counts.replayed ?? 0,
       callsLeft: doors.callsLeft(),
-      tookMs: current === null ? 0 : tookMs,
+      startedAt: beganAt(progress),
+      tookMs: progress === idle ? 0 : tookMs,
     };
   };
 
@@ -92,8 +99,10 @@ export function makeReplay(
           throw new Problem('command.refused', 'another replay is under way');
       } else {
         if (stopping) throw new Problem('store.closed', 'the process stops');
-        const progress = begun(wanted, clock.nowMs());
-        current = { progress, work: work(progress) };
+        const before = current?.progress ?? null;
+        // No two begin at the same time, by which each is asked for.
+        const progress = begun(wanted, Math.max(clock.nowMs(), (before?.startedAtMs ?? 0) + 1));
+        current = { progress, work: work(progress), before };
       }
       return view();
     },
@@ -139,6 +148,9 @@ function begun(wanted: ReplayWanted, startedAtMs: number): Shown {
   const rest = { former: null, calls: 0, reason: null, endedAtMs: null };
   return { wanted, state: 'running', counts: none, startedAtMs, ...rest };
 }
+
+const beganAt = (progress: Shown) =>
+  progress === idle ? null : new Date(progress.startedAtMs).toISOString();
 
 const nothing = { events: null, organizationId: null, kind: null, toTopic: null } as const;
 const idle: Shown = { ...begun({ ...nothing, how: 'newest', dryRun: false }, 0), state: 'idle' };

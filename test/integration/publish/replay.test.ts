@@ -285,6 +285,21 @@ test('history keeps its lease during a send that takes longer', async () => {
   expect(history.calls).toEqual(['open', 'send', 'close']);
 });
 
+test('a replay is told of by when it began, also after the next has begun at once', async () => {
+  const { relay, run, replay } = start();
+  for (const id of ['1', '2']) await hand.publish(id, 'a');
+  await sendAll(relay);
+  const dry = { ...newest, dryRun: true };
+  const { startedAt } = await run(dry);
+  const next = await replay.begin({ ...dry, how: 'reads' });
+  expect(next.startedAt).not.toBe(startedAt);
+  expect(replay.view(startedAt)).toMatchObject({ startedAt, state: 'ended', how: 'newest', selected: 2 });
+  expect(replay.view(next.startedAt)).toMatchObject({ state: 'running', how: 'reads' });
+  for (const other of [null, '1999-01-01T00:00:00.000Z'])
+    expect(replay.view(other)).toMatchObject({ startedAt: next.startedAt });
+  await replay.ended();
+});
+
 test('resources are made due instead, and a dry run only counts', async () => {
   const { relay, run } = start();
   for (const id of ['1', '2']) await hand.publish(id, 'a');

@@ -3,7 +3,7 @@
 
 import { Problem } from '../../../src/model/problem';
 import type { ReplayView, ReplayWanted } from '../../../src/model/replay';
-import { makeShell } from './shell';
+import { makeShell, serveFor } from './shell';
 
 const id = 'a'.repeat(32);
 const view: ReplayView = {
@@ -20,6 +20,7 @@ const view: ReplayView = {
   replayed: 2,
   calls: 0,
   callsLeft: null,
+  startedAt: '2026-03-01T12:00:00.000Z',
   tookMs: 1500,
 };
 
@@ -50,6 +51,16 @@ test.each([
   const { shell, asked } = replaying();
   expect((await shell.run('replay', ...words)).code).toBe(0);
   expect(asked).toMatchObject([wanted]);
+});
+
+test('a replay is followed to its own end, through the service too', async () => {
+  const { shell } = replaying();
+  const next = { ...view, startedAt: '2026-03-01T12:00:01.000Z', replayed: 9 };
+  shell.api.replay = async (startedAt) => (startedAt === view.startedAt ? view : next);
+  expect((await shell.json('replay', '--kind', 'equipment')).value).toMatchObject({ replayed: 2 });
+  const server = await serveFor(shell);
+  expect((await shell.json('replay', '--kind', 'equipment')).value).toMatchObject({ replayed: 2 });
+  await server.close(0);
 });
 
 test('at a terminal a failure is told in a line of its own, not behind the progress', async () => {

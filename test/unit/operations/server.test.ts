@@ -43,6 +43,7 @@ const replayView = (wanted: Partial<ReplayWanted> = {}): ReplayView => ({
   replayed: 1,
   calls: 0,
   callsLeft: null,
+  startedAt: '2026-03-01T12:00:00.000Z',
   tookMs: 5,
 });
 

@@ -41,7 +41,7 @@ test('what a receiver cannot do it refuses with who can', async () => {
   const asked = [
     () => api.sync(null),
     () => api.startSync({ organizationId: null, full: true }),
-    () => api.replay(),
+    () => api.replay(null),
   ];
   for (const ask of asked) await expect(ask()).rejects.toThrow(/: TRAMLINE_URL must name a worker$/);
 });
