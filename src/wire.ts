@@ -174,7 +174,7 @@ export async function wireWorker(
   const behind = makeBehindWatch(doors.store, sync, mayListAll(book, meter), clock);
   const room = makeStoreRoom(doors.store, settings.storeBytesMax, clock);
   const storeLog = makeLogWatch(doors.store, clock);
-  const unread = makeUnreadWatch(doors.store, clock);
+  const unread = makeUnreadWatch(doors.store, sync, clock);
   const subscribing = subscribingOf(settings, doors.store, { client, book, pipeline, observer, clock });
   const others = [relay, behind, book, room, storeLog, unread, meter, watch, connecting, subscribing];
   const conditions = conditionsOf({ store: watched, health: pipeline.health, others }, clock);

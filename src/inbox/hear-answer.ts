@@ -3,11 +3,12 @@
  * alone instead of being asked. What an answer means for the task is decided elsewhere.
  */
 import type { Answer } from '../model/answer';
+import { unnamedRefusal } from '../model/answer-words';
 import type { DueProbe } from '../model/organization';
 import type { TakenTask } from '../model/task';
 import type { Reading } from './failing';
 import { failureWords } from './failure-words';
-import { type ProviderHealth, unnamedRefusal } from './provider-health';
+import type { ProviderHealth } from './provider-health';
 
 export interface AnswerDoors {
   health: ProviderHealth;

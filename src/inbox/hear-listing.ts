@@ -3,9 +3,10 @@
  * reads. Before the first listing nothing is read, so without this an outage at the start would page nobody.
  */
 import type { Answer } from '../model/answer';
+import { unnamedRefusal } from '../model/answer-words';
 import type { Reading } from './failing';
 import { failureWords } from './failure-words';
-import { type ProviderHealth, unnamedRefusal } from './provider-health';
+import type { ProviderHealth } from './provider-health';
 
 export interface HearingDoors {
   health: Pick<ProviderHealth, 'succeeded' | 'failed' | 'clientRefused' | 'clientServed'>;

@@ -23,9 +23,6 @@ export interface ProviderHealth extends Outages {
   refusalsSynced: ClientRefusals['synced'];
 }
 
-/** What is said of a refused client key when the provider gave no words. */
-export const unnamedRefusal = 'the provider refuses the client key without saying why';
-
 /** A pause that the provider asks for is how it works; one that lasts is worth somebody's look. */
 const limitLastsMs = 60_000;
 /** What is limited again so soon after a pause is still the same trouble. */

@@ -5,6 +5,9 @@
  */
 import type { Answer } from './answer';
 
+/** What is said of a refused client key when the provider gave no words. */
+export const unnamedRefusal = 'the provider refuses the client key without saying why';
+
 type Wordy = Answer | { message: string | null };
 
 /** At most some hundred characters; null where nothing was said. */

@@ -46,6 +46,15 @@ export interface UnreadListing {
   sinceMs: number;
   /** Why, as the last of them met it; at most 300 characters. */
   detail: string;
+  /** What refused it last was the client key. */
+  refused?: ClientRefusal;
+}
+
+/** A scope or licence is missing for a listing, until the provider answers it in any other way. */
+export interface ClientRefusal {
+  sinceMs: number;
+  /** The provider's words, at most 300 characters; null where it gave none. */
+  message: string | null;
 }
 
 /** How a run ended, for whoever watches: at most 5 listings are named, with at most 300 characters each. */

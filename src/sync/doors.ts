@@ -103,6 +103,8 @@ export interface SyncDoors {
   learned(): Promise<void>;
   /** The token of the connection was refused. */
   refused(connectionId: string, message: string | null, sealedToken: string): Promise<void>;
+  /** A listing that the client was refused is answered: what else waits since then is to be made due. */
+  clientServed(): void;
   /** Milliseconds that nothing may be asked of the provider; 0 when it may. */
   coolDownMs(): number;
   /** Why no more calls may be made for a sync; null when they may. */

@@ -2,12 +2,19 @@
  * What a run has come to so far, counted in memory for whoever looks at it. Bounded; decides nothing.
  */
 import type { Access } from '../model/organization';
-import { type SyncCounts, type SyncTrouble, type SyncView, syncTroubles } from '../model/sync';
+import {
+  type ClientRefusal,
+  type SyncCounts,
+  type SyncTrouble,
+  type SyncView,
+  syncTroubles,
+} from '../model/sync';
 import { ListingCount } from './listing-count';
 
 const namedMax = 100;
 /** An address, where a customer acts, and the provider's words. */
 const detailCharsMax = 1500;
+const refusalCharsMax = 300;
 
 export interface Wanted {
   organizationId: string | null;
@@ -36,6 +43,8 @@ export class Progress {
   readonly listings = new ListingCount();
   /** Those that are to be listed, and those of them that nothing more is listed of. */
   readonly organizations = { known: new Set<string>(), done: new Set<string>() };
+  /** What the client is refused, by scope, as far as the store or this run knows; at most 100. */
+  refused: Map<string, ClientRefusal> = new Map();
   readonly #skipped: SyncView['skipped'] = [];
   readonly #partial = new Map<string, Omit<Left, 'scope'>>();
   run: number | null = null;
@@ -57,6 +66,12 @@ export class Progress {
   skip(id: string, access: Access | 'forgotten'): void {
     if (access !== 'forgotten') this.#troubles.add('customer-must-act');
     if (this.#skipped.length < namedMax) this.#skipped.push({ id, access });
+  }
+
+  refuse(scope: string, message: string | null, nowMs: number): void {
+    const sinceMs = this.refused.get(scope)?.sinceMs ?? nowMs;
+    if (this.refused.size < namedMax || this.refused.has(scope))
+      this.refused.set(scope, { sinceMs, message: message?.slice(0, refusalCharsMax) ?? null });
   }
 
   leavePartial(scope: string, detail: string, trouble: LeftTrouble): void {

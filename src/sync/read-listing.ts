@@ -9,7 +9,7 @@ import { shownAddress } from '../model/shown-address';
 import type { ListedPage, ListingRequest, OpenedListing } from '../model/sync';
 import type { Item, ItemsPage, PartialEnd, SyncDoors } from './doors';
 import { judgePage, summariesOf } from './judge-page';
-import { inTurn, type Reading, type Tries, waitOut } from './walk';
+import { hearServed, inTurn, type Reading, type Tries, waitOut } from './walk';
 
 /** A listing whose items are documents. */
 export interface DocumentListing {
@@ -191,6 +191,7 @@ async function finish(
   const { doors, progress, run } = reading;
   const { opened, connectionId } = listing;
   const { counts } = progress;
+  hearServed(reading, opened);
   const judged = page === null ? nothing : await judgedOf(reading, listing, page, state);
   const result = await doors.store.finishPage({
     run,

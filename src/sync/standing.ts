@@ -2,7 +2,7 @@
  * How syncs stand once a run has ended: what was left unread, by how many runs in a row, and when one of everything last
  * left nothing. What a run did not come to stays as it was. Pure.
  */
-import type { SyncEnd, SyncStanding, UnreadListing } from '../model/sync';
+import type { ClientRefusal, SyncEnd, SyncStanding, UnreadListing } from '../model/sync';
 import type { Left, Progress } from './progress';
 
 /** As many as a run names. */
@@ -10,16 +10,22 @@ const unreadMax = 100;
 const namedMax = 5;
 const detailCharsMax = 300;
 
-/** `before`: null where nothing is known. At most 100 listings, those first that are unread for longest, with 300 characters each. */
+/**
+ * `before`: null where nothing is known. At most 100 listings, with 300 characters each: those first that the client is refused,
+ * and then those that are unread for longest.
+ */
 export function standingAfter(
   before: SyncStanding | null,
-  run: Pick<Progress, 'wanted' | 'left' | 'isAllRead' | 'organizations'>,
+  run: Pick<Progress, 'wanted' | 'left' | 'refused' | 'isAllRead' | 'organizations'>,
   nowMs: number,
 ): SyncStanding {
   const { organizationId } = run.wanted;
   const left = run.left();
   const scopes = new Set(left.map(({ scope }) => scope));
   const unread = new Map(left.filter(isUnread).map(({ scope, detail }) => [scope, detail]));
+  // Where more was left than a run names, what the client is refused is not forgotten for it.
+  if (left.length >= unreadMax)
+    for (const [scope, { message }] of run.refused) if (!scopes.has(scope)) unread.set(scope, message ?? '');
   const wasComeTo = (scope: string) =>
     (organizationId === null || organizationOf(scope) === organizationId) &&
     !above(scope, run.organizations.done).some((one) => scopes.has(one));
@@ -27,13 +33,26 @@ export function standingAfter(
   const standing = new Map<string, UnreadListing>(known.map((one) => [one.scope, one]));
   for (const [scope, detail] of unread) {
     const { runs, sinceMs } = standing.get(scope) ?? { runs: 0, sinceMs: nowMs };
-    standing.set(scope, { scope, runs: runs + 1, sinceMs, detail: detail.slice(0, detailCharsMax) });
+    const refused = run.refused.get(scope);
+    const told = { scope, runs: runs + 1, sinceMs, detail: detail.slice(0, detailCharsMax) };
+    standing.set(scope, refused === undefined ? told : { ...told, refused });
   }
   const isWhole = organizationId === null && run.isAllRead();
   return {
     wholeAtMs: isWhole ? nowMs : (before?.wholeAtMs ?? null),
-    unread: [...standing.values()].slice(0, unreadMax),
+    unread: [...standing.values()]
+      .toSorted((one, other) => Number(isRefused(other)) - Number(isRefused(one)))
+      .slice(0, unreadMax),
   };
+}
+
+/** What the client is refused, by scope: what a run begins with. */
+export function refusedIn(standing: SyncStanding | null): Map<string, ClientRefusal> {
+  return new Map(standing?.unread.flatMap(({ scope, refused }) => (refused ? [[scope, refused]] : [])));
+}
+
+function isRefused({ refused }: UnreadListing): boolean {
+  return refused !== undefined;
 }
 
 /** No customer or user has to act for it: another run may read it, or the provider answers it wrongly. */

@@ -9,15 +9,15 @@ import type { Item, ItemsPage } from './doors';
 import { readListing } from './read-listing';
 import {
   endListing,
-  hearRefusal,
+  hearServed,
   inTurn,
   isPassing,
+  leaveUnread,
   mustGoOn,
   open,
   organizationToday,
   type Place,
   type Tries,
-  troubleOf,
   type Walk,
   waitOut,
 } from './walk';
@@ -72,7 +72,8 @@ async function syncFields(walk: Walk, place: Place): Promise<End> {
     const address = links.get('fields');
     const broken = unread.get('fields') ?? unread.get('');
     if (address === undefined && broken !== undefined) {
-      walk.progress.leavePartial(opened.scope, `its organization: ${broken} (malformed-entry)`, 'failed');
+      const detail = `its organization: ${broken} (malformed-entry)`;
+      await leaveUnread(walk, opened, { reason: 'malformed-entry', detail, answer: null });
       return 'partial';
     }
     if (address === undefined) return notShared(walk, opened, 'it is not shared with this user');
@@ -93,9 +94,8 @@ async function syncFields(walk: Walk, place: Place): Promise<End> {
     const today = await organizationToday(walk, id, connectionId);
     if ('answer' in today || today.organization === null) {
       const answer = 'answer' in today ? today.answer : null;
-      await hearRefusal(walk, id, answer);
       const detail = `its address of today was not found${answer === null ? '' : toldIn(answer)}`;
-      walk.progress.leavePartial(opened.scope, detail, troubleOf(answer));
+      await leaveUnread(walk, opened, { reason: 'not-found', detail, answer });
       return 'partial';
     }
     ({ links, unread } = today.organization);
@@ -107,6 +107,7 @@ async function syncFields(walk: Walk, place: Place): Promise<End> {
 /** Another user may see it: links depend on what each may do. */
 function notShared({ closed, progress }: Walk, { scope, organizationId }: ListingName, detail: string): End {
   closed.add(organizationId);
+  progress.refused.delete(scope);
   progress.leavePartial(scope, detail, 'none');
   return 'not-shared';
 }
@@ -127,6 +128,7 @@ async function walkFields(walk: Walk, place: Place, at: FieldsAt): Promise<'ende
   const { doors, progress, run, signal } = walk;
   const { connectionId } = place;
   const { id } = place.organization;
+  const own = { scope: `${id}/fields`, organizationId: id };
   mustGoOn(walk);
   const ask: ListingRequest = {
     connectionId,
@@ -139,13 +141,13 @@ async function walkFields(walk: Walk, place: Place, at: FieldsAt): Promise<'ende
   let met = 0;
   for await (const page of repeated(walk, ask)) {
     if (page.partial) {
-      const changes = page.reason === 'changed-meanwhile';
-      if (!last && (changes || page.answer?.kind === 'gone')) return 'again';
-      await hearRefusal(walk, id, page.answer);
-      progress.leavePartial(`${id}/fields`, page.detail, changes ? 'later' : troubleOf(page.answer));
+      const mayHaveMoved = page.reason === 'changed-meanwhile' || page.answer?.kind === 'gone';
+      if (!last && mayHaveMoved) return 'again';
+      await leaveUnread(walk, own, page);
       return 'partial';
     }
     progress.counts.pages += 1;
+    hearServed(walk, own);
     met += page.items.length;
     const behind = fieldsBehind(page, from === null ? met : null);
     const read = await readOperations(walk, place, page.items, behind, at);
@@ -221,9 +223,7 @@ async function readOne(
     return 'partial';
   }
   walk.unanswered = isPassing(answer) ? walk.unanswered + 1 : 0;
-  await hearRefusal(walk, opened.organizationId, answer);
-  const trouble = reason === 'changed-meanwhile' ? 'later' : troubleOf(answer);
-  walk.progress.leavePartial(opened.scope, detail, trouble);
+  await leaveUnread(walk, opened, read);
   mustGoOn(walk);
   return 'partial';
 }

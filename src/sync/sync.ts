@@ -4,14 +4,14 @@
  * the next one.
  */
 import { isProblem, Problem } from '../model/problem';
-import type { LastRun, SyncView } from '../model/sync';
+import type { ClientRefusal, LastRun, SyncView } from '../model/sync';
 import { type Clock, type Loop, makeLoop } from '../tools/clock';
 import type { SyncDoors, SyncOptions } from './doors';
 import { underLease } from './keep-lease';
 import { idleView, Progress, type Wanted } from './progress';
 import { runSync } from './run-sync';
 import { makeSlots } from './slots';
-import { endOf, standingAfter } from './standing';
+import { endOf, refusedIn, standingAfter } from './standing';
 import { RunStopped } from './walk';
 
 export interface ScheduleOptions extends SyncOptions {
@@ -27,6 +27,8 @@ export interface Sync {
   begin(wanted: Wanted): SyncView;
   /** The run that began then, while it is the last or the one before it; otherwise the one under way, or the last. */
   view(startedAt?: string | null): SyncView;
+  /** What the client is refused, by scope, as far as this process's own run has come: the one under way, or the last. */
+  refused(): { run: number; listings: ReadonlyMap<string, ClientRefusal> } | null;
   /** Resolves when no run is under way. */
   ended(): Promise<SyncView>;
   /** Begins what the interval makes due, again and again. */
@@ -71,16 +73,10 @@ export function makeSync(doors: SyncDoors, options: ScheduleOptions, failed: (er
   async function runOnce(progress: Progress, signal: AbortSignal): Promise<void> {
     const begun = await store.beginRun(progress.wanted);
     const { run, resumed } = begun;
-    Object.assign(progress, { run, resumed });
+    Object.assign(progress, { run, resumed, refused: await refusedBefore(run, current, store) });
     progress.listings.begin(begun);
-    const seen = await runSync({
-      doors,
-      options,
-      progress,
-      run,
-      signal,
-      ask: makeSlots(options.requestsAtOnce),
-    });
+    const ask = makeSlots(options.requestsAtOnce);
+    const seen = await runSync({ doors, options, progress, run, signal, ask });
     if (signal.aborted) throw new RunStopped(stopped ? 'the process stops' : 'the lease was lost');
     await endRun(doors, progress, run);
     const missing = seen ? null : `no connection sees organization ${progress.wanted.organizationId}`;
@@ -119,6 +115,7 @@ export function makeSync(doors: SyncDoors, options: ScheduleOptions, failed: (er
   return {
     begin,
     view,
+    refused: () => refusedOf(current),
     async ended() {
       await current?.work;
       return view();
@@ -130,6 +127,17 @@ export function makeSync(doors: SyncDoors, options: ScheduleOptions, failed: (er
       await Promise.all([current?.work, loop.stop()]);
     },
   };
+}
+
+/** What was met in a run that was stopped here is in no standing yet. */
+async function refusedBefore(run: number, current: Current | null, store: SyncDoors['store']) {
+  const before = current?.before;
+  return before?.run === run ? before.refused : refusedIn(await store.syncStanding());
+}
+
+function refusedOf(current: Current | null): ReturnType<Sync['refused']> {
+  const begun = current?.progress.run === null ? current.before : current?.progress;
+  return begun?.run == null ? null : { run: begun.run, listings: begun.refused };
 }
 
 function viewOf(current: Current | null, startedAt: string | null, nowMs: number): SyncView {

@@ -5,7 +5,7 @@
 import type { Answer } from '../model/answer';
 import type { ListingName, OpenedListing, SyncTrouble } from '../model/sync';
 import { backoffMs } from '../tools/backoff';
-import type { SeenOrganization, SyncDoors, SyncOptions } from './doors';
+import type { PartialEnd, SeenOrganization, SyncDoors, SyncOptions } from './doors';
 import type { Progress } from './progress';
 import type { Slots } from './slots';
 
@@ -136,7 +136,7 @@ export function troubleOf(answer: Answer | null): SyncTrouble {
  * A refusal is a hint to probe; only a probe's answer changes an organization's access. What is refused to one user may
  * be shown to another: terms and the client's own licence are the same for all.
  */
-export async function hearRefusal(
+async function hearRefusal(
   { doors, refusing, closed }: Walk,
   organizationId: string,
   answer: Answer | null,
@@ -159,6 +159,24 @@ export async function hearRefusal(
       return;
   }
   if (answer.kind !== 'action-required') closed.add(organizationId);
+}
+
+/** What was not read to its end: a refusal is heard, and one of the client stands until it is answered otherwise. */
+export async function leaveUnread(
+  walk: Walk,
+  { scope, organizationId }: ListingName,
+  { answer, reason, detail }: Omit<PartialEnd, 'partial'>,
+): Promise<void> {
+  const { doors, progress } = walk;
+  await hearRefusal(walk, organizationId, answer);
+  if (answer?.kind === 'client-refused') progress.refuse(scope, answer.message, doors.clock.nowMs());
+  else if (!isPassing(answer) && reason !== 'forbidden') progress.refused.delete(scope);
+  progress.leavePartial(scope, detail, reason === 'changed-meanwhile' ? 'later' : troubleOf(answer));
+}
+
+/** A page came: where the client was refused it, what else waits since then may be read as well. */
+export function hearServed({ doors, progress }: Reading, { scope }: Pick<ListingName, 'scope'>): void {
+  if (progress.refused.delete(scope)) doors.clientServed();
 }
 
 /** Of a token that was shown, and refused; other answers say nothing of it. */

@@ -1,11 +1,16 @@
 /**
- * Whether listings go on being left unread by sync after sync, as a state that a person should know: what changed there and
- * was never announced is found by nothing else. How syncs stand is in the store, so each process knows it.
+ * Whether listings go on being left unread by sync after sync, and whether the client is refused any, as states that a person
+ * should know: what changed there and was never announced is found by nothing else. How syncs stand is in the store, so each
+ * process knows it; of a run that has not ended, who runs it.
  */
-import type { Condition } from '../model/alert';
+
+import type { Condition, ConditionName } from '../model/alert';
+import { unnamedRefusal } from '../model/answer-words';
 import type { Syncs } from '../model/store';
-import type { UnreadListing } from '../model/sync';
+import type { ClientRefusal, UnreadListing } from '../model/sync';
 import type { Clock } from '../tools/clock';
+import { refusedIn } from './standing';
+import type { Sync } from './sync';
 
 export interface UnreadWatch {
   /** Asks the store. Throws what the store throws. */
@@ -17,24 +22,51 @@ export interface UnreadWatch {
 const runsMin = 3;
 const namedMax = 3;
 
-/** One state for all listings that 3 runs in a row left unread; the text names 3 of them. */
+/**
+ * One state for all listings that 3 runs in a row left unread; the text names 3 of them. One for all that the client is refused,
+ * which are none of the others, from the first refusal on.
+ */
 export function makeUnreadWatch(
-  store: Pick<Syncs, 'syncStanding'>,
+  store: Pick<Syncs, 'syncStanding' | 'lastRun'>,
+  sync: Pick<Sync, 'refused'>,
   clock: Pick<Clock, 'nowMs'>,
 ): UnreadWatch {
   let lasting: UnreadListing[] = [];
+  let refused: ReadonlyMap<string, ClientRefusal> = new Map();
+  let endedRun = 0;
+
+  function stateOf(name: ConditionName, begunMs: number[], detail: () => string): Condition[] {
+    // No later than now, also where the clock was set back since.
+    return begunMs.length === 0
+      ? []
+      : [{ name, sinceMs: Math.min(clock.nowMs(), ...begunMs), detail: detail() }];
+  }
+
   return {
     async look() {
+      const last = await store.lastRun();
       const standing = await store.syncStanding();
-      lasting = standing?.unread.filter(({ runs }) => runs >= runsMin) ?? [];
+      if (last !== null) endedRun = last.ended ? last.run : last.run - 1;
+      refused = refusedIn(standing);
+      lasting = standing?.unread.filter((one) => one.runs >= runsMin && one.refused === undefined) ?? [];
     },
     conditions() {
-      if (lasting.length === 0) return [];
-      // No later than now, also where the clock was set back since.
-      const sinceMs = Math.min(clock.nowMs(), ...lasting.map((one) => one.sinceMs));
-      return [{ name: 'listings-unread', sinceMs, detail: sentenceOf(lasting) }];
+      const own = sync.refused();
+      const now = own !== null && own.run > endedRun ? own.listings : refused;
+      const since = (those: Iterable<{ sinceMs: number }>) => [...those].map(({ sinceMs }) => sinceMs);
+      return [
+        ...stateOf('client-refused', since(now.values()), () => refusalOf(now)),
+        ...stateOf('listings-unread', since(lasting), () => sentenceOf(lasting)),
+      ];
     },
   };
+}
+
+/** Of at least one. */
+function refusalOf(refused: ReadonlyMap<string, ClientRefusal>): string {
+  const [[scope, { message }]] = [...refused] as [[string, ClientRefusal]];
+  const more = refused.size > 1 ? ` and ${refused.size - 1} more` : '';
+  return `${scope}${more}: ${message ?? unnamedRefusal}`;
 }
 
 function sentenceOf(lasting: UnreadListing[]): string {

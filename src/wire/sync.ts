@@ -94,6 +94,7 @@ export function syncOf(settings: Settings, parts: SyncParts): Sync {
         parts.decided();
       },
       ended: parts.observer.syncEnded,
+      clientServed: clientServed(parts),
       due() {
         pipeline.work.wake();
         pipeline.probes.wake();
@@ -125,6 +126,10 @@ async function* countRefused<Page extends { partial: false } | { partial: true; 
   }
 }
 
+function clientServed({ store, pipeline, failed }: Pick<SyncParts, 'store' | 'pipeline' | 'failed'>) {
+  return () => void store.hastenRefused(null).then(pipeline.work.wake, failed);
+}
+
 function heardProvider(
   settings: Settings,
   { store, client, pipeline, observer, clock, failed }: SyncParts,
@@ -133,7 +138,7 @@ function heardProvider(
     health: pipeline.health,
     nowMs: clock.nowMs,
     outageEnded: () => void store.hasten().then(pipeline.work.wake, failed),
-    clientServed: () => void store.hastenRefused(null).then(pipeline.work.wake, failed),
+    clientServed: clientServed({ store, pipeline, failed }),
   };
   const platform = catalogOriginOf(settings);
   const equipment = settings.providerEquipmentUrl;

@@ -252,7 +252,13 @@ export function storeSyncSuite(name: string, open: () => Promise<StoreUnderTest>
       expect(await hand.store.syncStanding()).toBeNull();
       const standing = {
         wholeAtMs: 5,
-        unread: [{ scope: '4711/equipment', runs: 2, sinceMs: 7, detail: 'page 2: "x"' }],
+        unread: [
+          { scope: '4711/equipment', runs: 2, sinceMs: 7, detail: 'page 2: "x"' },
+          {
+            ...{ scope: '4712/equipment', runs: 1, sinceMs: 8, detail: 'page 1: no' },
+            refused: { sinceMs: 8, message: 'no "eq1"' },
+          },
+        ],
       };
       const [all, one] = [await begin(), await begin({ organizationId: '4711', full: false })];
       expect(await hand.store.syncStanding()).toBeNull();

@@ -5,6 +5,7 @@ import type { ListedPage, ListingRequest, SyncEnd, SyncView } from '../../../src
 import type { Item, ItemsPage, PartialEnd, SeenOrganization, SyncDoors } from '../../../src/sync/doors';
 import { makeSlots } from '../../../src/sync/slots';
 import { makeSync, nextOf } from '../../../src/sync/sync';
+import { makeUnreadWatch } from '../../../src/sync/watch-unread';
 import { openSqlite } from '../../contract/open-sqlite';
 import { draftOf, Hand, type StoreUnderTest } from '../../contract/store-hand';
 import { makeHandClock } from '../../support/hand-clock';
@@ -81,6 +82,7 @@ function stage(script: Script, more: Partial<SyncDoors> = {}, units = 'metric') 
   const refused: string[] = [];
   const faults: unknown[] = [];
   const ends: SyncEnd[] = [];
+  const served: string[] = [];
   const turns = new Map<string, number>();
   async function* answer(...names: string[]) {
     const name = names.find((one) => script[one] !== undefined) ?? names.at(-1)!;
@@ -119,6 +121,7 @@ function stage(script: Script, more: Partial<SyncDoors> = {}, units = 'metric') 
     learned: async () => {},
     refused: async (connectionId, _message, sealedToken) =>
       void refused.push(`${sealedToken} of ${connectionId}`),
+    clientServed: () => void served.push('served'),
     coolDownMs: () => 0,
     forbidden: () => null,
     decided: () => {},
@@ -150,7 +153,7 @@ function stage(script: Script, more: Partial<SyncDoors> = {}, units = 'metric') 
     sync.begin({ organizationId, full: false });
     return sync.ended();
   };
-  return { run, sync, doors, options, asked, tokens, refused, faults, ends };
+  return { run, sync, doors, options, asked, tokens, refused, served, faults, ends };
 }
 
 /** A record of a topic that the store does not know. */
@@ -403,6 +406,126 @@ describe('what is told of a run, and kept of the runs', () => {
     await run();
     expect(ends).toMatchObject([{ outcome: 'stopped', reason: 'no calls are left' }]);
     expect(await unread()).toHaveLength(7);
+  });
+});
+
+describe('what the client is refused', () => {
+  const missing = partial({ kind: 'client-refused', connectionId: 'c1', message: 'scope eq1 is missing' });
+  const failing = partial(null, 'address-refused');
+  const noAnswer = partial(transient);
+  const readable = pageOf([item('1')]);
+
+  /** A process on the store, what it has taken down of it, and the names of what it tells. */
+  function processOf(script: Script, more: Partial<SyncDoors> = {}) {
+    const staged = stage(script, more);
+    const watch = makeUnreadWatch(hand.store, staged.sync, { nowMs: under.nowMs });
+    const told = () => watch.conditions().map(({ name }) => name);
+    const look = async () => {
+      await watch.look();
+      return told();
+    };
+    /** What it tells before what its first connection sees is listed, and once that is done. */
+    const heard: unknown[] = [];
+    staged.doors.connections = () => ['c1', 'c2'];
+    const { organizations: listed } = staged.doors.provider;
+    staged.doors.provider.organizations = async function* (connectionId, signal) {
+      heard.push(told());
+      yield* listed(connectionId, signal);
+    };
+    return { ...staged, watch, told, look, heard };
+  }
+  const equipment = (...pages: (ItemsPage | PartialEnd)[]): Script => ({ equipment: [pages] });
+
+  test('is told before the run ends, and by every process once it has', async () => {
+    const other = processOf({});
+    const own = processOf({ ...equipment(missing), fields: [[failing]] });
+    await own.run();
+    expect([own.heard, own.told()]).toEqual([[[], ['client-refused']], ['client-refused']]);
+    expect(await other.look()).toEqual(['client-refused']);
+    const state = {
+      name: 'client-refused',
+      sinceMs: under.nowMs(),
+      detail: '4711/equipment: scope eq1 is missing',
+    };
+    expect([other.watch.conditions(), own.watch.conditions()]).toEqual([[state], [state]]);
+  });
+
+  test('is over for all when another process has read it, though another list of the organization fails for good', async () => {
+    const first = processOf({ ...equipment(missing), fields: [[failing]] });
+    const second = processOf({ ...equipment(readable), fields: [[failing]] });
+    await first.run();
+    expect([await first.look(), await second.look()]).toEqual([['client-refused'], ['client-refused']]);
+    await second.run();
+    expect([second.told(), second.served]).toEqual([[], ['served']]);
+    expect([await first.look(), await second.look()]).toEqual([[], []]);
+  });
+
+  test('stands while it is not answered, in later runs and other processes, and over a start', async () => {
+    await processOf(equipment(missing)).run();
+    const sinceMs = under.nowMs();
+    for (const script of [equipment(noAnswer), { organizations: [[failing]] } as Script]) {
+      under.advance(1000);
+      const next = processOf(script);
+      await next.run();
+      expect([next.told(), await next.look(), next.served]).toEqual([
+        ['client-refused'],
+        ['client-refused'],
+        [],
+      ]);
+      expect(next.watch.conditions()).toMatchObject([{ sinceMs, detail: expect.stringContaining('eq1') }]);
+    }
+  });
+
+  test.each<[string, (ItemsPage | PartialEnd)[]]>([
+    ['fails for another reason', [failing]],
+    ['waits for its customer', [partial({ kind: 'not-connected', actionUrl: null, connectionId: 'c1' })]],
+    ['is answered, and not to its end', [pageOf([item('1')], 'p2'), noAnswer]],
+    ['changes while it is read', [readable, partial(null, 'changed-meanwhile')]],
+  ])('is over where it %s', async (_how, pages) => {
+    await processOf(equipment(missing)).run();
+    const { run, told, look } = processOf(equipment(...pages));
+    await run();
+    expect([told(), await look()]).toEqual([[], []]);
+  });
+
+  test('is over as soon as it is read, in the process that reads it', async () => {
+    await processOf(equipment(missing)).run();
+    const next = processOf(equipment(readable));
+    await next.look();
+    await next.run();
+    expect(next.heard).toEqual([['client-refused'], []]);
+  });
+
+  test('stands where the run in which it was met was stopped, until that has ended, here or elsewhere', async () => {
+    const calls = { left: 3 };
+    const forbidden = () => (calls.left-- > 0 ? null : 'no calls are left');
+    const first = processOf(equipment(missing), { forbidden });
+    expect(await first.run()).toMatchObject({ state: 'stopped' });
+    expect([first.told(), await first.look()]).toEqual([['client-refused'], ['client-refused']]);
+    expect(await first.run()).toMatchObject({ state: 'stopped', resumed: true });
+    expect(await first.look()).toEqual(['client-refused']);
+    await processOf({}).run();
+    expect(await first.look()).toEqual([]);
+  });
+
+  test('stands with more organizations than are named, and beside more lists that fail otherwise', async () => {
+    const many = Array.from({ length: 150 }, (_, place) => seenAs(String(place + 1), {}));
+    const listed = { organizations: [[organizations(...many)]] };
+    const first = processOf({ ...listed, ...equipment(missing) });
+    await first.run();
+    expect(await first.look()).toEqual(['client-refused']);
+    expect((await hand.store.syncStanding())?.unread).toHaveLength(100);
+    expect(first.sync.refused()?.listings.size).toBe(100);
+    // The lists of many others fail in another way, and come before the one that is still refused.
+    const next = processOf({ ...listed, ...equipment(failing) });
+    const failed = next.doors.provider.listing;
+    next.doors.provider.listing = async function* (ask, signal) {
+      if (ask.of.what === 'equipment' && ask.of.organizationId === '140') yield missing;
+      else yield* failed(ask, signal);
+    };
+    await next.run();
+    expect(await first.look()).toEqual(['client-refused']);
+    expect((await hand.store.syncStanding())?.unread[0]).toMatchObject({ scope: '140/equipment' });
   });
 });
 

@@ -11,9 +11,14 @@ const leftBy = (runs: number, scope = '4711/equipment', sinceMs = 5): UnreadList
   detail: 'page 2: it failed',
 });
 
+const storeOf = (kept: { standing: SyncStanding | null }) => ({
+  syncStanding: async () => kept.standing,
+  lastRun: async () => null,
+});
+
 function watching() {
   const kept: { standing: SyncStanding | null } = { standing: null };
-  const watch = makeUnreadWatch({ syncStanding: async () => kept.standing }, { nowMs: () => nowMs });
+  const watch = makeUnreadWatch(storeOf(kept), { refused: () => null }, { nowMs: () => nowMs });
   return async (...unread: UnreadListing[]) => {
     kept.standing = { wholeAtMs: null, unread };
     await watch.look();
@@ -34,6 +39,27 @@ test('what two runs left unread is nobody’s business yet, what three did is to
   expect(await look()).toEqual([]);
 });
 
+test('what the client is refused is told as that alone, from its first run on, with its words where it has any', async () => {
+  const look = watching();
+  const refusedAt = (sinceMs: number, message: string | null, scope: string): UnreadListing => ({
+    ...leftBy(9, scope),
+    refused: { sinceMs, message },
+  });
+  expect(await look(refusedAt(40, null, '4711/equipment'))).toEqual([
+    {
+      name: 'client-refused',
+      sinceMs: 40,
+      detail: '4711/equipment: the provider refuses the client key without saying why',
+    },
+  ]);
+  const two = [refusedAt(60, 'no eq1', '4711/equipment'), refusedAt(50, 'no eq1', '4712/equipment')];
+  expect(await look(...two, leftBy(3, '4713/fields'))).toMatchObject([
+    { name: 'client-refused', sinceMs: 50, detail: '4711/equipment and 1 more: no eq1' },
+    { name: 'listings-unread', detail: expect.not.stringContaining('equipment') },
+  ]);
+  expect(await look(refusedAt(nowMs + 9, 'no eq1', '4711/equipment'))).toMatchObject([{ sinceMs: nowMs }]);
+});
+
 test('all of them are one state, since the first, of which three are named; none before the first run, none ahead of now', async () => {
   const look = watching();
   const many = ['1', '2', '3', '4', '5'].map((id, place) => leftBy(3 + place, `${id}/fields`, 50 - place));
@@ -45,7 +71,7 @@ test('all of them are one state, since the first, of which three are named; none
   });
   expect(state?.labels).toBeUndefined();
   expect((await look(leftBy(3, '1/fields', nowMs + 9)))[0]).toMatchObject({ sinceMs: nowMs });
-  const none = makeUnreadWatch({ syncStanding: async () => null }, { nowMs: () => nowMs });
+  const none = makeUnreadWatch(storeOf({ standing: null }), { refused: () => null }, { nowMs: () => nowMs });
   await none.look();
   expect(none.conditions()).toEqual([]);
 });
