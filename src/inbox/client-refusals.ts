@@ -1,31 +1,19 @@
 /**
  * What the client key was refused, each until it is read again: a scope or licence is missing for something, whatever
- * else succeeds. Memory alone, of at most 1,000 things, each until it should have been seen again.
+ * else succeeds. Memory alone, of at most 1,000 things, each until it should have been seen again. What syncs are refused is
+ * in the store.
  */
 
-/** What asks for it again: whatever makes due what waits, its asker within minutes, or the next sync alone. */
-export type AskedAgain = 'due' | 'soon' | 'sync';
+/** What asks for it again: whatever makes due what waits, or its asker alone. */
+export type AskedAgain = 'due' | 'soon';
 
 export interface ClientRefusals {
-  /** `thing`: what was asked, as its asker calls it each time; `organizationId`: whose it is, as far as known. */
-  refused(
-    thing: string,
-    detail: string,
-    nowMs: number,
-    again: AskedAgain,
-    organizationId?: string | null,
-  ): void;
+  /** `thing`: what was asked, as its asker calls it each time. */
+  refused(thing: string, detail: string, nowMs: number, again: AskedAgain): void;
   /** It was read, or is known not to be there: true when it is remembered as refused. */
   served(thing: string): boolean;
   /** What waited at that time was made due: what is still refused is seen again. */
   hastened(atMs: number): void;
-  /** Is anything remembered that only a sync asks for again? */
-  awaitSync(): boolean;
-  /**
-   * A sync of all that began then has ended, in whichever process: what is still refused was seen again in it. `unread`: the
-   * organizations of which syncs left a listing unread, each as far as a sync came to it; nothing of theirs is over.
-   */
-  synced(beganMs: number, unread: ReadonlySet<string>): void;
   /** Since when, and what was said last; null where nothing is refused. */
   lasting(nowMs: number): { sinceMs: number; detail: string } | null;
 }
@@ -34,11 +22,10 @@ interface Refusal {
   lastMs: number;
   detail: string;
   again: AskedAgain;
-  organizationId: string | null;
 }
 
-/** Longer than the longest back-off: what is still refused is seen again before that. A sync is due whenever it is set to be. */
-const rememberedMs: Record<AskedAgain, number> = { due: 900_000, soon: 900_000, sync: 86_400_000 };
+/** Longer than the longest back-off: what is still refused is seen again before that. */
+const rememberedMs = 900_000;
 /** Of more the first are forgotten: those that are still refused are seen again. */
 const thingsMax = 1000;
 
@@ -49,17 +36,15 @@ export function makeClientRefusals(): ClientRefusals {
   let sinceMs = 0;
 
   function forgetOld(nowMs: number): void {
-    for (const [thing, { lastMs, again }] of things) {
-      if (nowMs - lastMs >= rememberedMs[again]) things.delete(thing);
-    }
+    for (const [thing, { lastMs }] of things) if (nowMs - lastMs >= rememberedMs) things.delete(thing);
   }
 
   return {
-    refused(thing, detail, nowMs, again, organizationId = null) {
+    refused(thing, detail, nowMs, again) {
       forgetOld(nowMs);
       if (things.size === 0) sinceMs = nowMs;
       things.delete(thing);
-      things.set(thing, { lastMs: nowMs, detail, again, organizationId });
+      things.set(thing, { lastMs: nowMs, detail, again });
       const [first] = things.keys();
       if (things.size > thingsMax) things.delete(first!);
     },
@@ -67,12 +52,6 @@ export function makeClientRefusals(): ClientRefusals {
     hastened(atMs) {
       for (const [thing, { lastMs, again }] of things)
         if (again === 'due' && lastMs < atMs) things.delete(thing);
-    },
-    awaitSync: () => [...things.values()].some(({ again }) => again === 'sync'),
-    synced(beganMs, unread) {
-      const mayBeUnread = (of: string | null) => (of === null ? unread.size > 0 : unread.has(of));
-      for (const [thing, { lastMs, again, organizationId }] of things)
-        if (again === 'sync' && lastMs < beganMs && !mayBeUnread(organizationId)) things.delete(thing);
     },
     lasting(nowMs) {
       forgetOld(nowMs);

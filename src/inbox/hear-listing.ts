@@ -1,6 +1,7 @@
 /**
  * A listing on its way to whoever asked for it: what its calls tell of the provider as a whole is noted, as it is of
- * reads. Before the first listing nothing is read, so without this an outage at the start would page nobody.
+ * reads. Before the first listing nothing is read, so without this an outage at the start would page nobody. What the client
+ * is refused of one organization's lists the sync that reads them tells.
  */
 import type { Answer } from '../model/answer';
 import { unnamedRefusal } from '../model/answer-words';
@@ -13,7 +14,7 @@ export interface HearingDoors {
   nowMs(): number;
   /** An outage ended: what waited for it is to be made due. */
   outageEnded(): void;
-  /** A listing that the client key was refused is answered: what else waits since then is to be made due. */
+  /** A list of organizations that the client key was refused is answered: what else waits since then is to be made due. */
   clientServed(): void;
 }
 
@@ -25,18 +26,16 @@ export async function* hearListing<
   Page extends { partial: false } | { partial: true; answer: Answer | null },
 >(pages: AsyncIterable<Page>, of: Reading, doors: HearingDoors): AsyncGenerator<Page, void> {
   const { health, nowMs, outageEnded } = doors;
-  const listed = of.address ?? `the organizations of ${of.connectionId}`;
+  const listed = of.address === null ? `the organizations of ${of.connectionId}` : null;
   for await (const page of pages) {
     const answer = page.partial ? page.answer : null;
     if (!page.partial) {
-      if (health.clientServed(listed)) doors.clientServed();
+      if (listed !== null && health.clientServed(listed)) doors.clientServed();
       if (health.succeeded(of, nowMs())) outageEnded();
     }
-    if (answer?.kind === 'client-refused') {
-      // What a connection sees is asked until it is known.
-      const again = of.address === null ? 'soon' : 'sync';
-      health.clientRefused(listed, answer.message ?? unnamedRefusal, nowMs(), again, of.organizationId);
-    }
+    // What a connection sees is asked until it is known.
+    if (answer?.kind === 'client-refused' && listed !== null)
+      health.clientRefused(listed, answer.message ?? unnamedRefusal, nowMs(), 'soon');
     if (answer?.kind === 'transient')
       health.failed({ ...of, origin: answer.origin }, failureWords(answer), nowMs());
     yield page;

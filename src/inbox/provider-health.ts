@@ -19,8 +19,6 @@ export interface ProviderHealth extends Outages {
   clientServed: ClientRefusals['served'];
   /** What waited since the client key was refused was made due then, by whichever process. */
   refusedHastened: ClientRefusals['hastened'];
-  refusalsAwaitSync: ClientRefusals['awaitSync'];
-  refusalsSynced: ClientRefusals['synced'];
 }
 
 /** A pause that the provider asks for is how it works; one that lasts is worth somebody's look. */
@@ -62,8 +60,6 @@ export function makeProviderHealth(
     clientRefused: refusals.refused,
     clientServed: refusals.served,
     refusedHastened: refusals.hastened,
-    refusalsAwaitSync: refusals.awaitSync,
-    refusalsSynced: refusals.synced,
     troubles(nowMs) {
       const found = outages.troubles(nowMs);
       if (coolUntilMs > nowMs && coolUntilMs - coolSinceMs > limitLastsMs) {

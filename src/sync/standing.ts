@@ -72,7 +72,7 @@ function above(scope: string, done: ReadonlySet<string>): string[] {
 }
 
 /** Of the list of organizations: its own name. */
-export function organizationOf(scope: string): string {
+function organizationOf(scope: string): string {
   return scope.split('/', 1)[0]!;
 }
 

@@ -75,29 +75,15 @@ test('a listing that is refused for the client key says so', async () => {
   expect(health.troubles(1000)).toMatchObject([{ name: 'client-refused', sinceMs: 1000 }]);
 });
 
-test('one that only the next sync asks for again is told until then, a list of organizations for minutes', async () => {
-  const { health, hear, hearOf } = hearing();
+test('a list of organizations is remembered for minutes, and one of a single organization is the sync’s to tell', async () => {
+  const { health, hear, hearOf, ended } = hearing();
   const answer = { kind: 'client-refused', connectionId: 'c1', message: null } as const;
+  await hearOf({ ...of, address: 'the equipment of A' }, { partial: true, answer });
+  await hearOf({ ...of, address: 'the equipment of A' }, { partial: false });
+  expect([health.troubles(1000), ended]).toEqual([[], []]);
   await hear({ partial: true, answer });
   expect(health.troubles(1000 + 899_999)).toHaveLength(1);
   expect(health.troubles(1000 + 900_000)).toEqual([]);
-  await hearOf({ ...of, address: 'the equipment of A' }, { partial: true, answer });
-  expect(health.troubles(1000 + 86_399_999)).toMatchObject([{ name: 'client-refused', sinceMs: 1000 }]);
-  expect(health.troubles(1000 + 86_400_000)).toEqual([]);
-});
-
-test('a sync, in whichever process, ends what it left unread of no organization', async () => {
-  const { health, hearOf } = hearing();
-  const answer: Answer = { kind: 'client-refused', connectionId: 'c1', message: 'a scope is missing' };
-  const ofA = { ...of, organizationId: 'A', address: 'the equipment of A' };
-  const ofWhom = { ...of, organizationId: null, address: 'https://provider.example/fields' };
-  for (const one of [ofA, ofWhom]) await hearOf(one, { partial: true, answer });
-  health.refusalsSynced(2000, new Set(['A', 'B']));
-  expect(health.troubles(3000)).toMatchObject([{ sinceMs: 1000, detail: 'a scope is missing' }]);
-  health.refusalsSynced(2000, new Set(['B']));
-  expect(health.troubles(3000)).toHaveLength(1);
-  health.refusalsSynced(2000, new Set());
-  expect(health.troubles(3000)).toEqual([]);
 });
 
 test('it is over when the same listing is answered, and not when another is', async () => {

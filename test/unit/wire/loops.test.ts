@@ -5,7 +5,6 @@ import { Problem } from '../../../src/model/problem';
 import type { Trouble } from '../../../src/observe/lines';
 import type { Observer } from '../../../src/observe/observer';
 import type { Clock } from '../../../src/tools/clock';
-import { heedRefusals } from '../../../src/wire/heed-refusals';
 import { type LoopParts, type Loops, loopsOf, stopLoops } from '../../../src/wire/loops';
 import { makeHandClock } from '../../support/hand-clock';
 
@@ -198,35 +197,6 @@ test('what another process made due since the client key was refused is over her
   });
   expect([rounds, nowMs]).toEqual([[1, 0, 0], 14_000]);
 });
-
-test.each([
-  ['a sync that another process ended', { agoMs: 1000 }, [], 'over'],
-  ['the sync in which it was refused', { agoMs: 4000 }, [], 'told'],
-  ['a sync that has not ended', { ended: false, agoMs: 1000 }, [], 'told'],
-  ['a sync of one organization', { organizationId: '4711', agoMs: 1000 }, [], 'told'],
-  ['a sync that another process left unread', { agoMs: 1000 }, ['4711/equipment'], 'told'],
-  ['a sync that left another organization unread', { agoMs: 1000 }, ['4712/equipment'], 'over'],
-])(
-  'after %s, %j %j, a listing that the client key was refused is %s',
-  async (_after, last, scopes, state) => {
-    const health = makeProviderHealth();
-    const clock = makeHandClock(10_000);
-    health.clientRefused('the equipment of 4711', 'a scope is missing', 10_000, 'sync', '4711');
-    await clock.advance(3000);
-    const run = { run: 2, full: false, ended: true, organizationId: null, listings: { read: 0, last: null } };
-    const unread = scopes.map((scope) => ({ scope, runs: 1, sinceMs: 0, detail: '503' }));
-    const store = {
-      refusedHastenedAgoMs: async () => null,
-      lastRun: async () => {
-        await clock.advance(2000);
-        return { ...run, ...last };
-      },
-      syncStanding: async () => ({ wholeAtMs: null, unread }),
-    };
-    await heedRefusals({ store }, { health }, clock);
-    expect(health.troubles(clock.nowMs())).toHaveLength(state === 'told' ? 1 : 0);
-  },
-);
 
 /** What is there to be ended, each under its name in `ended`; `replaced` takes the place of what a part does. */
 function endable(replaced: Record<string, () => Promise<unknown>> = {}) {
