@@ -26,9 +26,10 @@ export function standingAfter(
   // Where more was left than a run names, what the client is refused is not forgotten for it.
   if (left.length >= unreadMax)
     for (const [scope, { message }] of run.refused) if (!scopes.has(scope)) unread.set(scope, message ?? '');
+  const brokenOff = new Set(left.filter(hidesWhatIsBelow).map(({ scope }) => scope));
   const wasComeTo = (scope: string) =>
     (organizationId === null || organizationOf(scope) === organizationId) &&
-    !above(scope, run.organizations.done).some((one) => scopes.has(one));
+    !above(scope, run.organizations.done).some((one) => brokenOff.has(one));
   const known = (before?.unread ?? []).filter(({ scope }) => unread.has(scope) || !wasComeTo(scope));
   const standing = new Map<string, UnreadListing>(known.map((one) => [one.scope, one]));
   for (const [scope, detail] of unread) {
@@ -44,6 +45,11 @@ export function standingAfter(
       .toSorted((one, other) => Number(isRefused(other)) - Number(isRefused(one)))
       .slice(0, unreadMax),
   };
+}
+
+/** What users are not shown, or what no listing holds, was come to: nothing below it can be asked for. */
+function hidesWhatIsBelow({ trouble }: Pick<Left, 'trouble'>): boolean {
+  return trouble !== 'none' && trouble !== 'unlisted';
 }
 
 /** What the client is refused, by scope: what a run begins with. */

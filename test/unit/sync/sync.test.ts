@@ -488,6 +488,23 @@ describe('what the client is refused', () => {
     expect([told(), await look()]).toEqual([[], []]);
   });
 
+  test.each([
+    [
+      'the fields are not shared with any user any more',
+      { organizations: [[organizations(seenAs('4711', {}))]] },
+    ],
+    ['nobody is shown the organization any more', { organizations: [[organizations()]] }],
+  ])('below the fields is over where %s', async (_how, script: Script) => {
+    await hand.store.learn([{ id: '4711', name: null, connectionId: 'c1' }]);
+    const fields = { fields: [[pageOf([item('f1', 'operations')])]], operations: [[missing]] };
+    const first = processOf(fields);
+    await first.run();
+    expect(await first.look()).toEqual(['client-refused']);
+    const { run, look } = processOf(script, { organizationsSeen: () => ['4711'] });
+    expect(await run()).toMatchObject({ state: 'ended', partial: [{}] });
+    expect(await look()).toEqual([]);
+  });
+
   test('is over as soon as it is read, in the process that reads it', async () => {
     await processOf(equipment(missing)).run();
     const next = processOf(equipment(readable));
