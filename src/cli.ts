@@ -25,6 +25,7 @@ const streams = {
   out: (text: string) => void process.stdout.write(text),
   error: (text: string) => void process.stderr.write(text),
   colors: process.stdout.isTTY === true,
+  plain: process.stdout.isTTY === true && !process.stdout.hasColors(),
   columns: () => process.stderr.columns,
 };
 

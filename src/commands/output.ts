@@ -44,6 +44,8 @@ export interface Streams {
   error(text: string): void;
   /** True on a terminal. */
   colors: boolean;
+  /** True where the terminal has no colours, or nobody wants them (NO_COLOR). */
+  plain?: boolean;
   /** Of the terminal that standard error goes to; undefined where it is none. */
   columns?(): number | undefined;
 }
@@ -53,7 +55,7 @@ const gap = 2;
 
 /** Lines have at most 80 columns; on standard error at a terminal only, since whoever keeps it finds what was said in one line. */
 export function makeOutput(streams: Streams, json: boolean): Output {
-  const colors = createColors(streams.colors && !json);
+  const colors = createColors(streams.colors && !json && streams.plain !== true);
   const print = (text: string) => streams.out(`${text}\n`);
   const broken = (text: string) =>
     streams.columns?.() === undefined ? visible(text) : besides(visible(text), 0);

@@ -69,6 +69,14 @@ describeWithNeighbour('pseudo-terminals', terminals, 'a sync that somebody watch
     for (const control of ['\r', '\x1b']) expect(out + error).not.toContain(control);
   });
 
+  test('whoever wants no colour is shown none, and how far it is all the same', async () => {
+    const { code, progress, rest } = await runOnTerminal(words, 120, { ...where(), NO_COLOR: '1' });
+    expect([code, progress.length > 2]).toEqual([0, true]);
+    const config = await runOnTerminal(['config'], 120, { ...where(), NO_COLOR: '1' });
+    expect([config.code, config.rest]).toEqual([0, expect.stringContaining('NAME')]);
+    expect((rest + config.rest).includes('\x1b[')).toBe(false);
+  });
+
   test('where the service dies meanwhile, what is said of it stands in a line of its own', async () => {
     const asked = (await story.requests()).length;
     // It is in the middle for as long as that takes.

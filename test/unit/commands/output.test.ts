@@ -124,7 +124,7 @@ test('a text without spaces is broken between its wide characters', () => {
 });
 
 test('colors and indents are for terminals, and JSON has neither colors nor notes', () => {
-  const print = (colors: boolean, json: boolean) => {
+  const print = (colors: boolean, json: boolean, plain = false) => {
     let out = '';
     let error = '';
     const output = makeOutput(
@@ -136,6 +136,7 @@ test('colors and indents are for terminals, and JSON has neither colors nor note
           error += text;
         },
         colors,
+        plain,
       },
       json,
     );
@@ -146,6 +147,8 @@ test('colors and indents are for terminals, and JSON has neither colors nor note
     return [out, error];
   };
   expect(print(true, false).join('')).toContain('\u001b[');
+  const [plainly = ''] = print(true, false, true);
+  expect([plainly.includes('\u001b['), plainly.includes('"a": 1')]).toEqual([false, true]);
   expect(print(false, false).join('')).not.toContain('\u001b[');
   expect(print(false, true)).toEqual(['ID  COUNT\n1       3\n{"a":1}\n', '']);
 });
