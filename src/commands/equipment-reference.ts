@@ -15,7 +15,7 @@ interface Options {
 const columns: Column<ReferenceView>[] = [
   { title: 'ID', of: ({ id }) => id },
   { title: 'NAME', of: ({ name }) => name, gives: true },
-  { title: 'CATEGORY', of: ({ category }) => (typeof category === 'string' ? category.toLowerCase() : null) },
+  { title: 'CATEGORY', of: ({ category }) => (typeof category === 'string' ? category : null) },
   { title: 'CERTIFIED', of: ({ certified }) => (typeof certified === 'boolean' ? yesOrNo(certified) : null) },
 ];
 

@@ -34,7 +34,8 @@ const shown = ['category', 'certified', 'deprecated', 'marketSegment', 'allowsCu
 export function readReferenceEntry(body: unknown): Entry<ReferenceView> {
   return read(body, (record, id) => {
     const more = shown.flatMap((name) => {
-      const value = ownValue(record, name);
+      const said = ownValue(record, name);
+      const value = name === 'category' && typeof said === 'string' ? said.toLowerCase() : said;
       return typeof value === 'string' || typeof value === 'boolean' ? [[name, value] as const] : [];
     });
     const erid = textOf(record.ERID);

@@ -31,7 +31,7 @@ test('what a file does not say, or says oddly, is null', () => {
   }
 });
 
-test('an entry of the reference data keeps what tells it from others', () => {
+test('an entry of the reference data keeps what tells it from others, its category written as equipment’s', () => {
   const said = {
     '@type': 'EquipmentType',
     id: 1,
@@ -43,7 +43,7 @@ test('an entry of the reference data keeps what tells it from others', () => {
   };
   expect(readReferenceEntry(said)).toEqual({
     ok: true,
-    view: { id: '1', erid: 'e', name: '7', category: 'Machine', certified: true },
+    view: { id: '1', erid: 'e', name: '7', category: 'machine', certified: true },
   });
   expect(readReferenceEntry({ id: 'x', category: 7 })).toEqual({ ok: true, view: { id: 'x', name: null } });
 });
