@@ -57,7 +57,7 @@ export async function downloadFile(
     // A file of no bytes is a file too.
     received.part ??= await newPart(place, null);
     const { part } = received;
-    const sha256 = await check(received, part);
+    const sha256 = await check(received, part, path);
     await putInPlace(place, part);
     return { id, output: path, bytes: part.bytes, sha256, checkedBy: checkOf(received) };
   } catch (error) {
@@ -102,7 +102,11 @@ function checkOf({ sha256, bytesTotal, bytesRecorded }: Received): Downloaded['c
 }
 
 /** Resolves to the SHA-256 of a file that is whole, also on disk. */
-async function check({ address, bytesTotal, sha256: said }: Received, part: PartFile): Promise<string> {
+async function check(
+  { address, bytesTotal, sha256: said }: Received,
+  part: PartFile,
+  path: string,
+): Promise<string> {
   const { bytes, file, hash } = part;
   const sha256 = hash.digest('hex');
   if (bytes !== bytesTotal) {
@@ -111,9 +115,10 @@ async function check({ address, bytesTotal, sha256: said }: Received, part: Part
   if (said !== null && said !== sha256) {
     throw new Problem('provider.malformed', `expected the SHA-256 ${said}, got ${sha256} (${address})`);
   }
-  await file.sync();
+  await file.sync().catch(notWritten(path));
   const { size } = await file.stat();
-  if (size !== bytes) throw new Problem('command.refused', `only ${size} of ${bytes} bytes are on disk`);
+  if (size !== bytes)
+    throw new Problem('command.refused', `only ${size} of ${bytes} bytes of ${path} are on disk`);
   return sha256;
 }
 
@@ -207,14 +212,13 @@ function hold(received: Received, content: FileContent, bytesMax: number): void 
 }
 
 async function write(
-  { place, signal }: Placed,
+  { path, place }: Placed,
   received: Received,
   { address, chunks }: FileContent,
   output: Output,
 ): Promise<void> {
   const { bytesTotal } = received;
   for await (const chunk of chunks) {
-    if (signal.aborted) return;
     // Not before: what has come is lost when its connection ends while nobody reads it.
     received.part ??= await newPart(place, received.mark);
     const { part } = received;
@@ -222,11 +226,18 @@ async function write(
       throw new Problem('provider.malformed', `expected ${bytesTotal} bytes, got more (${address})`);
     }
     // Unlike `write`, it goes on until all of it is written.
-    await part.file.writeFile(chunk);
+    await part.file.writeFile(chunk).catch(notWritten(path));
     part.hash.update(chunk);
     part.bytes += chunk.byteLength;
     output.progress(progressOf(part.bytes, bytesTotal));
   }
+}
+
+/** Of a file that is open the system does not say where it is. */
+function notWritten(path: string): (error: Error) => never {
+  return (error) => {
+    throw new Error(`${path} cannot be written: ${error.message}`, { cause: error });
+  };
 }
 
 function progressOf(bytes: number, bytesTotal: number): string {

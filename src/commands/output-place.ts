@@ -15,9 +15,14 @@ export interface OutputPlace {
   before: Pick<Stats, 'mode' | 'uid' | 'gid'> | null;
 }
 
+const noNames = new Map([
+  ['', 'empty'],
+  ['-', 'standard output, which cannot be checked before it is given'],
+]);
+
 /** Throws `command.usage` where no file can be put; the system's error where it may not be looked at. */
 export async function outputPlace(wanted: string): Promise<OutputPlace> {
-  const found = wanted === '' ? 'empty' : await lookAt(stat(wanted));
+  const found = noNames.get(wanted) ?? (await lookAt(stat(wanted)));
   if (found !== null && typeof found !== 'string' && found.isFile())
     return { path: await realpath(wanted), before: found };
   const what = found === null ? await unmet(wanted) : kindOf(found);

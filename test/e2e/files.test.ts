@@ -179,6 +179,7 @@ test('what is no file is never replaced by one, a link is followed, and a file s
     [nowhere, 'a link to nothing'],
     [round, 'a link that leads back to itself'],
     ['', 'empty'],
+    ['-', 'standard output, which cannot be checked before it is given'],
     [join(folder, 'missing', 'file.zip'), 'in a folder that there is not'],
     [join(pipe, 'file.zip'), 'below what is no folder'],
   ] as const) {
@@ -205,6 +206,7 @@ test('a disk that takes only a part of a file leaves nothing behind and says so'
   const environment = { ...process.env, TRAMLINE_URL: story.service.operationsUrl };
   const { status, stderr } = spawnSync('bash', ['-c', command], { env: environment, encoding: 'utf8' });
   expect([status, stderr]).toEqual([1, expect.stringMatching(/EFBIG|are on disk/)]);
+  expect(stderr).toContain(output);
   expect(existsSync(output)).toBe(false);
 });
 
