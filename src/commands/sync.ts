@@ -178,7 +178,17 @@ function tell({ output }: CommandContext, view: SyncView, interrupted: boolean):
   for (const { scope, detail } of view.partial) output.warn(`${scope} was not read to its end: ${detail}`);
   if (!isBegun) output.warn(`not begun: ${view.reason}`);
   else if (view.state === 'stopped') output.warn(`stopped: ${view.reason}; the next sync goes on from here`);
+  const step = view.state === 'ended' && view.partial.length > 0 ? stepAfter[view.trouble] : null;
+  if (step !== null) output.next(step);
 }
+
+/** What is left has one reason for most of it: one step for all. */
+const stepAfter: Record<SyncView['trouble'], string | null> = {
+  none: null,
+  later: 'The next one reads what is left: tramline sync',
+  failed: 'What is known to stand in the way: tramline check',
+  'customer-must-act': 'Who must act, and where: tramline organizations list',
+};
 
 const codeOfTrouble: Record<SyncView['trouble'], number> = {
   none: exitCodes.done,

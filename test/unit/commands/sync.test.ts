@@ -103,6 +103,22 @@ test.each([
   expect(ended.error).toContain(said);
 });
 
+test.each([
+  [{ trouble: 'later' }, 'The next one reads what is left: tramline sync'],
+  [{ trouble: 'failed' }, 'What is known to stand in the way: tramline check'],
+  [{ trouble: 'customer-must-act' }, 'Who must act, and where: tramline organizations list'],
+  [{ trouble: 'none' }, ''],
+  [{ trouble: 'later', state: 'stopped', reason: 'the process stops' }, ''],
+])('what was not read to its end, %j, has a next step, said once', async (more, step) => {
+  const shell = makeShell();
+  const partial = ['1/fields', '2/fields'].map((scope) => ({ scope, detail: 'status 403' }));
+  const view = { ...idleView(), state: 'ended', run: 3, partial, ...more };
+  shell.api.startSync = async () => view as never;
+  const { out } = await shell.run('sync');
+  expect(out.split('→ ').slice(1).join('→ ').trim()).toBe(step);
+  expect((await shell.json('sync')).value).toMatchObject({ partial });
+});
+
 test('of a run that another process is at no counts are shown, which would not be its own', async () => {
   const shell = makeShell();
   shell.api.startSync = async () =>
