@@ -40,6 +40,8 @@ interface Read {
   address: string | null;
 }
 
+const nobodyNamed = 'the provider does not say which one';
+
 /** Never rejects; each connection that is tried has an attempt of its own. */
 export function makeReadRecord(parts: RecordParts): ReadRecord {
   async function readThrough(kind: ResourceKind, id: string, reach: Reach, attempt: Attempt): Promise<Read> {
@@ -74,17 +76,23 @@ export function makeReadRecord(parts: RecordParts): ReadRecord {
     }
   }
 
-  /** A refusal names nobody; whose record it is, nobody knows here. */
+  /** A refusal names nobody; whose record it is, nobody knows here: a place is named where it is the only one. */
   async function whoMustConnect(refused: Answer, reach: Reach, caller: Caller): Promise<Answer> {
     if (reach.organizationId !== null) return refused;
     const { connection } = reach;
+    const places = new Set<string | null>();
     for await (const page of parts.organizations.list(connection, caller)) {
-      if (page.partial) return refused;
-      const open = organizationsOf(page).find(({ unconnected }) => unconnected);
-      if (open === undefined) continue;
-      return { kind: 'not-connected', actionUrl: open.connectUrl, connectionId: connection.connectionId };
+      // Others may stand behind what was not read.
+      if (page.partial && places.size > 0) places.add(null);
+      if (page.partial) break;
+      for (const { unconnected, connectUrl } of organizationsOf(page))
+        if (unconnected) places.add(connectUrl);
+      if (places.size > 1) break;
     }
-    return refused;
+    if (places.size === 0) return refused;
+    const [place = null] = places;
+    const actionUrl = places.size === 1 ? place : null;
+    return { kind: 'not-connected', actionUrl, connectionId: connection.connectionId };
   }
 
   return async (kind, id, organizationId) => {
@@ -98,7 +106,10 @@ export function makeReadRecord(parts: RecordParts): ReadRecord {
       const { answer, address } = await readThrough(kind, id, reached.reach, attempt);
       attempt.end();
       if (answer.kind === 'ok') return { value: answer.document };
-      faults.push(faultOf(answer, address, organizationId));
+      const fault = faultOf(answer, address, organizationId);
+      const isNobodys =
+        answer.kind === 'not-connected' && answer.actionUrl === null && organizationId === null;
+      faults.push(isNobodys ? { ...fault, detail: nobodyNamed } : fault);
     }
     return { fault: gravest(faults) };
   };

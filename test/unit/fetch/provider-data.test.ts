@@ -277,6 +277,36 @@ describe('a record that is refused without a reason', () => {
     });
   });
 
+  const unconnected = (id: string, place: string) => ({
+    '@type': 'Organization',
+    id,
+    links: [link('connections', `https://connections.provider.test/${place}`)],
+  });
+
+  test.each([
+    ['leads two of them to one place', 'select', 'https://connections.provider.test/select'],
+    ['leads each of them to its own place', 'other', null],
+  ])('names a place for several only where it is one for all: it %s', async (_what, place, actionUrl) => {
+    refuse();
+    const values = [unconnected('1', 'select'), unconnected('2', place)];
+    api().get('/platform/organizations?itemLimit=100').reply(200, { links: [], total: 2, values }, axiom);
+    const detail = actionUrl === null ? 'the provider does not say which one' : 'not-connected';
+    expect(await staged.client.data.equipmentRecord('7', null)).toMatchObject({
+      fault: { answer: { kind: 'not-connected', actionUrl }, detail },
+    });
+  });
+
+  test('names nobody where not all of them were seen', async () => {
+    refuse();
+    const next = `${origin}/platform/organizations?itemLimit=100&pageOffset=100`;
+    const page = { links: [{ rel: 'nextPage', uri: next }], total: 2, values: [unconnected('1', 'select')] };
+    api().get('/platform/organizations?itemLimit=100').reply(200, page, axiom);
+    api().get('/platform/organizations?itemLimit=100&pageOffset=100').reply(503);
+    expect(await staged.client.data.equipmentRecord('7', null)).toMatchObject({
+      fault: { answer: { kind: 'not-connected', actionUrl: null } },
+    });
+  });
+
   test('stays refused where every customer has connected', async () => {
     refuse();
     organization([]);
