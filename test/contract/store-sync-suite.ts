@@ -427,6 +427,49 @@ export function storeSyncSuite(name: string, open: () => Promise<StoreUnderTest>
       expect(await hand.store.hintAbsent(begun.run, organizationId, 'equipment', 0.05)).toBe(0);
     });
 
+    describe('what was not found and is waited for is read at once', () => {
+      const modifiedTime = '2026-01-02T00:00:00.000Z';
+      const named = (time: string | null) => ({
+        address: address('1'),
+        organizationId,
+        modifiedTime: time,
+        resource: { kind: 'equipment' as const, id: '1' },
+      });
+      const absent = async () => {
+        await hand.put([hintOf('1')]);
+        const task = await hand.take();
+        await hand.store.foundAbsent({ ...heldBy(task), againInMs: 600_000 });
+        under.advance(1000);
+        expect(await hand.store.take(10)).toEqual([]);
+        return under.nowMs() - 1000;
+      };
+
+      test.each<[string, Partial<ListedPage>]>([
+        ['shows it', { drafts: [draftOf('1', 'b')] }],
+        ['shows it as it was published', { drafts: [draftOf('1', 'a')] }],
+        ['names it', { hints: [named(null)] }],
+        ['names it in the state that is known', { hints: [named(modifiedTime)] }],
+      ])('where a page %s, and its absence goes on counting', async (_what, shown) => {
+        await hand.publish('1', 'a', { modifiedTime });
+        const sinceMs = await absent();
+        const begun = await begin();
+        const listed = [listedAs('1', 'a')];
+        expect(await hand.store.compareListed(begun.run, begun.listing.id, listed)).toEqual([0]);
+        expect(await page(begun, shown)).toMatchObject({ changed: 0, unchanged: 0, left: 1 });
+        const task = await hand.take();
+        expect(task).toMatchObject({ reconciled: false, absentSinceMs: sinceMs });
+        expect(await hand.finish(task, draftOf('1', 'c'))).toMatchObject({ outcome: 'published' });
+      });
+
+      test('also where nobody knew yet which resource stands there', async () => {
+        await absent();
+        expect(await page(await begin(), { drafts: [draftOf('1', 'a')] })).toMatchObject({ left: 1 });
+        expect(await hand.finish(await hand.take(), draftOf('1', 'a'))).toMatchObject({
+          outcome: 'published',
+        });
+      });
+    });
+
     test('a resource that moved to another organization is read', async () => {
       await hand.publish('1', 'a');
       const begun = await begin();

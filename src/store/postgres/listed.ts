@@ -23,14 +23,18 @@ export interface Listed {
 }
 
 /**
- * Makes a task at rest due; what waits already, or for an operator, goes on waiting. A read that is under way may have
- * begun before the page was asked for: it is superseded, so that another one follows.
+ * Makes a task at rest due, and one that waits since nothing was found there; what waits otherwise, or for an operator, goes
+ * on waiting. A read that is under way may have begun before the page was asked for: it is superseded, so that another one
+ * follows.
  */
 function makeDue(slate: Slate, task: TaskRow, restsAs: 'done' | 'quarantined' = 'done'): void {
   if (task.state === 'taken') slate.change(task, { accepted_revision: null });
-  if (task.state !== restsAs) return;
+  const isSought = task.state === 'settling' && task.code === 'absent-once';
+  if (task.state !== restsAs && !isSought) return;
   const dueAt = afterGap(slate, task, slate.context.nowMs());
-  slate.change(task, { state: 'due', due_at: dueAt, settling: false, reconciled: true, traceparent: null });
+  // What a notification announced goes on being read for it.
+  const begun = isSought ? {} : { settling: false, reconciled: true, traceparent: null };
+  slate.change(task, { state: 'due', due_at: dueAt, ...begun });
   slate.context.lanes.expect(task.lane, dueAt);
 }
 
@@ -166,6 +170,7 @@ export function followHint(slate: Slate, listed: Listed, hint: ListedHint): void
     const same =
       modifiedTime !== null &&
       !known.deleted &&
+      known.code !== 'absent-once' &&
       known.organization_id === organizationId &&
       Date.parse(known.modified_time ?? '') === Date.parse(modifiedTime);
     if (!same) makeDue(slate, known);

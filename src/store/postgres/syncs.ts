@@ -147,6 +147,7 @@ export async function compareListed(
        JOIN tasks t ON t.kind = n.kind AND t.resource_id = n.resource_id AND t.wire_hash = n.wire_hash
          AND t.normalizer_version = n.normalizer_version AND t.organization_id = n.organization_id
          AND t.published AND NOT t.deleted AND t.state NOT IN ('quarantined', 'taken')
+         AND t.code IS DISTINCT FROM 'absent-once'
        ORDER BY t.id FOR NO KEY UPDATE OF t),
      marked AS (UPDATE tasks t SET listed_run = $1, listed_in = $2 FROM same s WHERE t.id = s.id)
      SELECT place FROM same`,

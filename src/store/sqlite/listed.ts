@@ -29,7 +29,8 @@ export function markListed(
   { kind, id, organizationId, wireHash, normalizerVersion }: ListedResource,
 ): boolean {
   const same = `WHERE kind = ? AND resource_id = ? AND wire_hash = ? AND normalizer_version = ?
-    AND organization_id = ? AND published = 1 AND deleted = 0 AND state NOT IN ('quarantined', 'taken')`;
+    AND organization_id = ? AND published = 1 AND deleted = 0 AND state NOT IN ('quarantined', 'taken')
+    AND code IS NOT 'absent-once'`;
   const values = [kind, id, wireHash, normalizerVersion, organizationId] as const;
   const { database } = context;
   // The listing it was in before is most often the same: then no index is touched.
@@ -41,8 +42,9 @@ export function markListed(
 }
 
 /**
- * Makes a task at rest due; what waits already, or for an operator, goes on waiting. A read that is under way may have
- * begun before the page was asked for: it is superseded, so that another one follows.
+ * Makes a task at rest due, and one that waits since nothing was found there; what waits otherwise, or for an operator, goes
+ * on waiting. A read that is under way may have begun before the page was asked for: it is superseded, so that another one
+ * follows.
  */
 export function makeDue(context: Context, task: Row, restsAs: 'done' | 'quarantined' = 'done'): void {
   const { database } = context;
@@ -52,6 +54,11 @@ export function makeDue(context: Context, task: Row, restsAs: 'done' | 'quaranti
     return;
   }
   const dueAt = afterGap(context, task, context.nowMs());
+  if (task.state === 'settling') {
+    const sought = `UPDATE tasks SET state = 'due', due_at = ? WHERE id = ? AND code = 'absent-once'`;
+    if (database.run(sought, dueAt, taskId) > 0) context.lanes.expect(String(task.lane), dueAt);
+    return;
+  }
   const changed = database.run(
     `UPDATE tasks SET state = 'due', due_at = ?, settling = 0, reconciled = 1, traceparent = NULL
      WHERE id = ? AND state = ?`,
@@ -248,6 +255,7 @@ export function followHint(context: Context, listed: Listed, hint: ListedHint): 
     const same =
       modifiedTime !== null &&
       known.deleted === 0 &&
+      known.code !== 'absent-once' &&
       known.organization_id === organizationId &&
       Date.parse(String(known.modified_time)) === Date.parse(modifiedTime);
     if (!same) makeDue(context, known);
