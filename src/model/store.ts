@@ -33,8 +33,8 @@ import type {
   ListingName,
   OpenedListing,
   RunCounts,
+  StandingOfRun,
   SyncRun,
-  SyncStanding,
 } from './sync';
 import type {
   FinishedGone,
@@ -310,7 +310,7 @@ export interface Syncs {
    */
   endRun(run: number, counts: RunCounts, whole: boolean): Promise<void>;
   /** As it was given with the run that ended last; null where none did, or a version before did not give it. */
-  syncStanding(): Promise<SyncStanding | null>;
+  syncStanding(): Promise<StandingOfRun | null>;
   /** The run that was begun last; null when none was. */
   lastRun(): Promise<LastRun | null>;
   /** These listings as the run finds them, in order, and the store's revision before they are asked for. */

@@ -37,6 +37,11 @@ export interface SyncStanding {
   unread: UnreadListing[];
 }
 
+/** The same, with which run that was. */
+export interface StandingOfRun extends SyncStanding {
+  run: number;
+}
+
 /** A listing that was not read to its end, though nothing of it waits for a customer. */
 export interface UnreadListing {
   scope: string;

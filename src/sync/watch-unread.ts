@@ -27,7 +27,7 @@ const namedMax = 3;
  * which are none of the others, from the first refusal on.
  */
 export function makeUnreadWatch(
-  store: Pick<Syncs, 'syncStanding' | 'lastRun'>,
+  store: Pick<Syncs, 'syncStanding'>,
   sync: Pick<Sync, 'refused'>,
   clock: Pick<Clock, 'nowMs'>,
 ): UnreadWatch {
@@ -44,9 +44,9 @@ export function makeUnreadWatch(
 
   return {
     async look() {
-      const last = await store.lastRun();
       const standing = await store.syncStanding();
-      if (last !== null) endedRun = last.ended ? last.run : last.run - 1;
+      // One that was left may be gone on with, and end, after those behind it.
+      endedRun = Math.max(endedRun, standing?.run ?? 0);
       refused = refusedIn(standing);
       lasting = standing?.unread.filter((one) => one.runs >= runsMin && one.refused === undefined) ?? [];
     },

@@ -9,8 +9,8 @@ import type {
   ListingName,
   OpenedListing,
   RunCounts,
+  StandingOfRun,
   SyncRun,
-  SyncStanding,
 } from '../../model/sync';
 import { absentMin, resumableMs, runsKept } from '../store-rules';
 import type { Context } from './context';
@@ -74,11 +74,12 @@ export async function endRun(
   await database.run('DELETE FROM sync_runs WHERE id <= $1', run - runsKept);
 }
 
-export async function syncStanding({ database }: Context): Promise<SyncStanding | null> {
+export async function syncStanding({ database }: Context): Promise<StandingOfRun | null> {
   const row = await database.get(
-    'SELECT counts FROM sync_runs WHERE ended_at IS NOT NULL ORDER BY ended_at DESC, id DESC LIMIT 1',
+    'SELECT id, counts FROM sync_runs WHERE ended_at IS NOT NULL ORDER BY ended_at DESC, id DESC LIMIT 1',
   );
-  return row === undefined ? null : (JSON.parse(row.counts).standing ?? null);
+  const standing = row === undefined ? null : (JSON.parse(row.counts).standing ?? null);
+  return standing === null ? null : { ...standing, run: row!.id };
 }
 
 export async function lastRun({ database, nowMs }: Context): Promise<LastRun | null> {

@@ -12,8 +12,8 @@ import type {
   ListingName,
   OpenedListing,
   RunCounts,
+  StandingOfRun,
   SyncRun,
-  SyncStanding,
 } from '../../model/sync';
 import { absentMin, resumableMs, runsKept } from '../store-rules';
 import type { Context } from './context';
@@ -74,12 +74,13 @@ export function endRun(context: Context, run: number, counts: RunCounts, whole: 
   database.run('DELETE FROM sync_runs WHERE id <= ?', run - runsKept);
 }
 
-export function syncStanding(context: Context): SyncStanding | null {
+export function syncStanding(context: Context): StandingOfRun | null {
   const row = context.database.get(
-    `SELECT counts -> 'standing' AS standing FROM sync_runs WHERE ended_at IS NOT NULL
+    `SELECT id, counts -> 'standing' AS standing FROM sync_runs WHERE ended_at IS NOT NULL
      ORDER BY ended_at DESC, id DESC LIMIT 1`,
   );
-  return (row?.standing ?? null) === null ? null : JSON.parse(String(row!.standing));
+  const standing = row?.standing ?? null;
+  return standing === null ? null : { ...JSON.parse(String(standing)), run: Number(row!.id) };
 }
 
 export function lastRun(context: Context): LastRun | null {

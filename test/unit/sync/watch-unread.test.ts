@@ -11,9 +11,8 @@ const leftBy = (runs: number, scope = '4711/equipment', sinceMs = 5): UnreadList
   detail: 'page 2: it failed',
 });
 
-const storeOf = (kept: { standing: SyncStanding | null }) => ({
-  syncStanding: async () => kept.standing,
-  lastRun: async () => null,
+const storeOf = (kept: { standing: SyncStanding | null }, run = 1) => ({
+  syncStanding: async () => kept.standing && { ...kept.standing, run },
 });
 
 function watching() {
@@ -58,6 +57,20 @@ test('what the client is refused is told as that alone, from its first run on, w
     { name: 'listings-unread', detail: expect.not.stringContaining('equipment') },
   ]);
   expect(await look(refusedAt(nowMs + 9, 'no eq1', '4711/equipment'))).toMatchObject([{ sinceMs: nowMs }]);
+});
+
+test('what this process met in a run of its own is told until that run, or a later one, has ended', async () => {
+  const listings = new Map([['4711/equipment', { sinceMs: 7, message: 'no eq1' }]]);
+  const store = { syncStanding: async () => ({ wholeAtMs: null, unread: [], run: ended }) };
+  let ended = 5;
+  const watch = makeUnreadWatch(store, { refused: () => ({ run: 6, listings }) }, { nowMs: () => nowMs });
+  const told: string[][] = [];
+  // A run that was left is gone on with, and ends last.
+  for (ended of [5, 6, 5]) {
+    await watch.look();
+    told.push(watch.conditions().map(({ name }) => name));
+  }
+  expect(told).toEqual([['client-refused'], [], []]);
 });
 
 test('all of them are one state, since the first, of which three are named; none before the first run, none ahead of now', async () => {
