@@ -102,7 +102,7 @@ test('one that neither the answer nor the list shows, or without an answer, ends
 
 test('W18: while the Authorization value is rotated both are accepted, nothing is lost, and then the old one is 401', async () => {
   const [, machine] = await story.equipment();
-  await story.simulator.changeSettings({ rotationLagMs: 1500 });
+  await story.simulator.changeSettings({ rotationLagMs: 600_000 });
   const old = authorization();
   const set = await tramline<Record<string, unknown>>(
     'delivery',
@@ -115,13 +115,15 @@ test('W18: while the Authorization value is rotated both are accepted, nothing i
   // The provider has it, and goes on with the former one for a while.
   expect(await statusOfPost(old)).toBe(204);
   await changed(machine!, 'In the overlap', 1);
+  // The next change is used at once, and that one with it.
+  await story.simulator.changeSettings({ rotationLagMs: 0 });
+  expect((await tramline('delivery', 'set', '--batch-size', '8')).code).toBe(0);
   await until(async () => (await statusOfPost(old)) === 401, soon);
   await changed(machine!, 'After the overlap', 2);
   const refused = (await story.simulator.deliveries()) as { status: number }[];
   expect(refused.filter(({ status }) => status === 401)).toEqual([]);
   expect((await story.untilRest()).lost).toBe(0);
   expect(story.log('fault')).toEqual([]);
-  await story.simulator.changeSettings({ rotationLagMs: 0 });
 });
 
 test('the rotated value holds after a restart, in spite of the setting', async () => {
