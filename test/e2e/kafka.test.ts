@@ -281,7 +281,7 @@ describeWithNeighbour('Kafka', kafkaAvailable(), 'with a real Kafka', () => {
         const found = await story.alerts();
         return found.length > 0 ? found : null;
       },
-      { withinMs: 40_000, what: 'the page about Kafka' },
+      { withinMs: 60_000, what: 'the page about Kafka' },
     );
     expect(alerts).toMatchObject([{ name: 'TramlineKafkaUnavailable', state: 'firing' }]);
     expect((await fetch(`${story.service.operationsUrl}/readyz`)).status).toBe(200);
