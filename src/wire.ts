@@ -260,7 +260,7 @@ function subscribingOf(
     calls: () => client.subscriptions,
     connections: book.connections,
     sees: book.sees,
-    ready: async () => {},
+    ready: async () => void (await book.sighted()),
     pausedMs: () => pipeline.health.coolDownMs(clock.nowMs()),
   });
 }

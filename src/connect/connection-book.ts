@@ -16,7 +16,7 @@ import type { Connections, Organizations } from '../model/store';
 import type { Clock } from '../tools/clock';
 import { equalInConstantTime, type Sealer, type Secret } from '../tools/secret';
 import { makeFormerTokens } from './former-tokens';
-import { makeLearned } from './learned';
+import { type HowListed, makeLearned } from './learned';
 import { sealTokens, unsealConnection } from './token-vault';
 import { makeUnlisted, type SightList, type SightLists } from './unlisted';
 
@@ -72,6 +72,8 @@ export interface ConnectionBook {
    * `store.key-missing`.
    */
   learn(): Promise<boolean>;
+  /** Resolves once each valid connection was listed, as far as it can be, by the listing under way or by one more. As `learn`. */
+  sighted(): Promise<unknown>;
   /** Those of one connection; null when the listing did not come to its end. */
   learnOne(connectionId: string): Promise<SeenOrganization[] | null>;
   /**
@@ -117,6 +119,7 @@ export function makeConnectionBook(doors: BookDoors): ConnectionBook {
   const learned = makeLearned(clock, () => doors.wanted());
   const sees = (id: string) => sights.get(id) ?? none;
   const isUnlisted = (one: Connection) => one.status === 'valid' && !listed.has(one.connectionId);
+  const known = () => !connections.some(isUnlisted);
   const listOne = (connectionId: string) => listConnection(doors, connectionId, listed, manageUrls);
 
   async function refresh(): Promise<void> {
@@ -140,24 +143,18 @@ export function makeConnectionBook(doors: BookDoors): ConnectionBook {
     return connections.some(isUnlisted);
   }
 
-  async function learn(): Promise<boolean> {
-    learned.began();
-    let how = { whole: false, failed: true };
-    try {
-      // First, so that the provider is not asked again and again for what cannot be kept.
-      await refresh();
-      followed = mark;
-      const lists = await passOnMoved(doors, await listValid(connections, listOne), sees);
-      await refresh();
-      unlisted.note(lists, sees);
-      const whole = lists.every(([, { end }]) => end === 'whole');
-      how = { whole, failed: lists.some(([, { end }]) => end === 'failed') };
-      return !how.failed;
-    } finally {
-      learned.ended(how);
-    }
+  async function listAll(): Promise<HowListed> {
+    // First, so that the provider is not asked again and again for what cannot be kept.
+    await refresh();
+    followed = mark;
+    const lists = await passOnMoved(doors, await listValid(connections, listOne), sees);
+    await refresh();
+    unlisted.note(lists, sees);
+    const whole = lists.every(([, { end }]) => end === 'whole');
+    return { whole, failed: lists.some(([, { end }]) => end === 'failed') };
   }
 
+  const learn = () => learned.during(listAll);
   return {
     connections: () => connections,
     find: (connectionId) => byId.get(connectionId) ?? null,
@@ -170,6 +167,7 @@ export function makeConnectionBook(doors: BookDoors): ConnectionBook {
     refresh,
     follow,
     learn,
+    sighted: async () => known() || (learned.underWay() ?? learn()),
     async learnOne(connectionId) {
       await refresh();
       const list = await listOne(connectionId);
@@ -182,7 +180,7 @@ export function makeConnectionBook(doors: BookDoors): ConnectionBook {
     manageUrl: (organizationId) => manageUrls.get(organizationId) ?? null,
     unlisted: unlisted.unlisted,
     ...unlisted.tellOf(() => connections),
-    known: () => !connections.some(isUnlisted),
+    known,
   };
 }
 

@@ -5,13 +5,20 @@
  */
 import type { Clock } from '../tools/clock';
 
+/**
+ * `whole`: every listing came to its end; `failed`: one broke off for the moment; neither: one was refused, or holds what
+ * names nothing, and would soon be answered in the same way again.
+ */
+export interface HowListed {
+  whole: boolean;
+  failed: boolean;
+}
+
 export interface Learned {
-  began(): void;
-  /**
-   * `whole`: every listing came to its end; `failed`: one broke off for the moment; neither: one was refused, or holds what
-   * names nothing, and would soon be answered in the same way again.
-   */
-  ended(how: { whole: boolean; failed: boolean }): void;
+  /** Everything is listed: false where one failed. Rejects as `list` does, which counts as a failure. */
+  during(list: () => Promise<HowListed>): Promise<boolean>;
+  /** The round that began last, until it has ended. */
+  underWay(): Promise<boolean> | null;
   /**
    * null when a whole listing began since. Otherwise one is asked for, unless `mayAsk` is false or one that did not fail for
    * the moment began since, and this is after how many milliseconds it is worth looking again.
@@ -34,8 +41,7 @@ const soughtForMs = 3_600_000;
 
 /** `wanted` asks for a listing, after gaps that grow to 10 minutes at most: while they are not whole, or take long. */
 export function makeLearned(clock: Clock, wanted: () => void): Learned {
-  let beganMs = 0;
-  let learning = false;
+  let underWay: Promise<boolean> | null = null;
   /** When the last listing began that came to its end, and the last that ended as it will again. */
   let [wholeFromMs, soughtFromMs] = [Number.NEGATIVE_INFINITY, Number.NEGATIVE_INFINITY];
   let nextMs = Number.NEGATIVE_INFINITY;
@@ -43,7 +49,7 @@ export function makeLearned(clock: Clock, wanted: () => void): Learned {
   let gapMs = gapMsMin;
 
   function askAgain(mayAsk = true): number {
-    if (learning) return pollMs;
+    if (underWay !== null) return pollMs;
     const waitMs = nextMs - clock.steadyMs();
     if (waitMs <= 0 && mayAsk) wanted();
     return Math.max(waitMs, pollMs);
@@ -55,20 +61,35 @@ export function makeLearned(clock: Clock, wanted: () => void): Learned {
     return sinceMs > nowMs ? sinceMs : sinceMs + clock.steadyMs() - nowMs;
   }
 
+  function ended(beganMs: number, { whole, failed }: HowListed): void {
+    if (whole) gapMs = gapMsMin;
+    const endedMs = clock.steadyMs();
+    nextMs = endedMs + Math.min(Math.max(gapMs, (endedMs - beganMs) * gapPerMs), gapMsMax);
+    if (whole) wholeFromMs = beganMs;
+    else gapMs = Math.min(gapMs * 2, gapMsMax);
+    if (!failed) soughtFromMs = beganMs;
+  }
+
+  async function listed(list: () => Promise<HowListed>): Promise<boolean> {
+    const beganMs = clock.steadyMs();
+    let how: HowListed = { whole: false, failed: true };
+    try {
+      how = await list();
+      return !how.failed;
+    } finally {
+      ended(beganMs, how);
+    }
+  }
+
   return {
-    began() {
-      beganMs = clock.steadyMs();
-      learning = true;
+    during(list) {
+      const round = listed(list).finally(() => {
+        if (underWay === round) underWay = null;
+      });
+      underWay = round;
+      return round;
     },
-    ended({ whole, failed }) {
-      learning = false;
-      if (whole) gapMs = gapMsMin;
-      const endedMs = clock.steadyMs();
-      nextMs = endedMs + Math.min(Math.max(gapMs, (endedMs - beganMs) * gapPerMs), gapMsMax);
-      if (whole) wholeFromMs = beganMs;
-      else gapMs = Math.min(gapMs * 2, gapMsMax);
-      if (!failed) soughtFromMs = beganMs;
-    },
+    underWay: () => underWay,
     since(sinceMs, mayAsk = true) {
       const fromMs = steadyOf(sinceMs);
       return wholeFromMs >= fromMs ? null : askAgain(mayAsk && soughtFromMs < fromMs);

@@ -138,7 +138,7 @@ export function apiOf(
         : providerApiOf(
             loaded.settings,
             () => worker.data,
-            async () => {},
+            async () => void (await worker.book.sighted()),
             store,
             () => worker.pipeline.probes.wake(),
           ),

@@ -356,6 +356,27 @@ test('a listing that is refused for its token says so', async () => {
   expect(calls).toContain('refused c1 expired s');
 });
 
+test('whoever asks before anything was listed waits for the listing under way, and asks for none afterwards', async () => {
+  const { book, calls, clock } = stage([page('1')]);
+  await book.importTokens([named('a')]);
+  const learning = book.learn();
+  await Promise.all([book.sighted(), book.sighted(), learning]);
+  expect([...book.sees('c1')]).toEqual(['1']);
+  await book.sighted();
+  expect(calls.filter((call) => call.startsWith('keeps'))).toHaveLength(1);
+  expect(clock.nowMs()).toBe(1000);
+});
+
+test('whoever asks after a listing that broke off makes one more', async () => {
+  const pages: SightPage[] = [brokenOff];
+  const { book } = stage(pages);
+  await book.importTokens([named('a')]);
+  await book.learn();
+  pages.splice(0, 1, page('1'));
+  await book.sighted();
+  expect([...book.sees('c1')]).toEqual(['1']);
+});
+
 test('what was listed before something was asked for does not answer it', async () => {
   const { book, calls, clock } = stage([page('1')]);
   await book.importTokens([named('a')]);

@@ -16,11 +16,11 @@ function stage() {
   const learned = makeLearned(clock, () => {
     wanted += 1;
   });
-  const list = async (how: { whole: boolean; failed: boolean }, tookMs = 50) => {
-    learned.began();
-    await clock.advance(tookMs);
-    learned.ended(how);
-  };
+  const list = (how: { whole: boolean; failed: boolean }, tookMs = 50) =>
+    learned.during(async () => {
+      await clock.advance(tookMs);
+      return how;
+    });
   return { clock, learned, list, wanted: () => wanted };
 }
 
