@@ -1,7 +1,8 @@
 /**
  * Since when it is known what each connection sees, and when it is worth asking again. Listings on request take at most
- * a twentieth of the time, begin 2 s apart at least, and further apart each time while they do not come to their end; and
- * 10 min apart at the most. In memory: a process knows what it listed itself.
+ * a twentieth of the time, but for the one that follows a whole one of the start; they begin 2 s apart at least, and further
+ * apart each time while they do not come to their end; and 10 min apart at the most. In memory: a process knows what it
+ * listed itself.
  */
 import type { Clock } from '../tools/clock';
 
@@ -42,6 +43,8 @@ const soughtForMs = 3_600_000;
 /** `wanted` asks for a listing, after gaps that grow to 10 minutes at most: while they are not whole, or take long. */
 export function makeLearned(clock: Clock, wanted: () => void): Learned {
   let underWay: Promise<boolean> | null = null;
+  /** None has ended yet: what it takes is the start's too, with machine and catalog still cold. */
+  let isFirst = true;
   /** When the last listing began that came to its end, and the last that ended as it will again. */
   let [wholeFromMs, soughtFromMs] = [Number.NEGATIVE_INFINITY, Number.NEGATIVE_INFINITY];
   let nextMs = Number.NEGATIVE_INFINITY;
@@ -64,7 +67,9 @@ export function makeLearned(clock: Clock, wanted: () => void): Learned {
   function ended(beganMs: number, { whole, failed }: HowListed): void {
     if (whole) gapMs = gapMsMin;
     const endedMs = clock.steadyMs();
-    nextMs = endedMs + Math.min(Math.max(gapMs, (endedMs - beganMs) * gapPerMs), gapMsMax);
+    const shareMs = isFirst && whole ? 0 : (endedMs - beganMs) * gapPerMs;
+    isFirst = false;
+    nextMs = endedMs + Math.min(Math.max(gapMs, shareMs), gapMsMax);
     if (whole) wholeFromMs = beganMs;
     else gapMs = Math.min(gapMs * 2, gapMsMax);
     if (!failed) soughtFromMs = beganMs;

@@ -49,6 +49,7 @@ test.each([
 
 test('a list during which the machine stood still for an hour keeps nobody waiting for more than ten minutes', async () => {
   const { clock, learned, list, wanted } = stage();
+  await list(whole);
   await list(whole, hourMs);
   const hint = clock.nowMs();
   expect(learned.soughtSince(hint)).toBe(600_000);
@@ -56,6 +57,26 @@ test('a list during which the machine stood still for an hour keeps nobody waiti
   await clock.advance(600_000);
   learned.soughtSince(hint);
   expect(wanted()).toBe(1);
+});
+
+test('a hint just after a start waits two seconds for the next list, however long the first took, and then a twentieth of the time', async () => {
+  const { clock, learned, list } = stage();
+  await list(whole, 30_000);
+  expect(learned.soughtSince(clock.nowMs())).toBe(2000);
+  await list(whole, 30_000);
+  expect(learned.soughtSince(clock.nowMs())).toBe(600_000);
+});
+
+test.each([
+  ['was refused', refused],
+  ['broke off', failed],
+])('a first list that %s puts the next one off by the time it took', async (_how, end) => {
+  const { clock, learned, list } = stage();
+  await list(end, 20_000);
+  expect(learned.soughtSince(clock.nowMs())).toBe(400_000);
+  // The first that comes to its end tells how long the others take, too.
+  await list(whole, 20_000);
+  expect(learned.soughtSince(clock.nowMs())).toBe(400_000);
 });
 
 test('what waits for an organization that nobody sees has some twenty lists made in its hour, whoever is refused', async () => {
