@@ -21,10 +21,12 @@ export interface UnreadWatch {
 /** One that a run or two did not read may have changed meanwhile, or been away for an hour. */
 const runsMin = 3;
 const namedMax = 3;
+/** So many are known; there may be more. */
+const refusedMax = 100;
 
 /**
  * One state for all listings that 3 runs in a row left unread; the text names 3 of them. One for all that the client is refused,
- * which are none of the others, from the first refusal on.
+ * which are none of the others, from the first refusal on; 100 of them are known at most.
  */
 export function makeUnreadWatch(
   store: Pick<Syncs, 'syncStanding'>,
@@ -65,7 +67,8 @@ export function makeUnreadWatch(
 /** Of at least one. */
 function refusalOf(refused: ReadonlyMap<string, ClientRefusal>): string {
   const [[scope, { message }]] = [...refused] as [[string, ClientRefusal]];
-  const more = refused.size > 1 ? ` and ${refused.size - 1} more` : '';
+  const known = `${refused.size < refusedMax ? '' : 'at least '}${refused.size - 1}`;
+  const more = refused.size > 1 ? ` and ${known} more` : '';
   return `${scope}${more}: ${message ?? unnamedRefusal}`;
 }
 

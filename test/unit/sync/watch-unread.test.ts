@@ -59,6 +59,14 @@ test('what the client is refused is told as that alone, from its first run on, w
   expect(await look(refusedAt(nowMs + 9, 'no eq1', '4711/equipment'))).toMatchObject([{ sinceMs: nowMs }]);
 });
 
+test('of more lists that the client is refused than are known, no number is told as all', async () => {
+  const look = watching();
+  const refused = { sinceMs: 5, message: 'no eq1' };
+  const many = Array.from({ length: 100 }, (_, place) => ({ ...leftBy(1, `${place}/equipment`), refused }));
+  expect(await look(...many.slice(1))).toMatchObject([{ detail: '1/equipment and 98 more: no eq1' }]);
+  expect(await look(...many)).toMatchObject([{ detail: '0/equipment and at least 99 more: no eq1' }]);
+});
+
 test('what this process met in a run of its own is told until that run, or a later one, has ended', async () => {
   const listings = new Map([['4711/equipment', { sinceMs: 7, message: 'no eq1' }]]);
   const store = { syncStanding: async () => ({ wholeAtMs: null, unread: [], run: ended }) };
