@@ -104,13 +104,16 @@ export function makeReadResource(parts: ReadResourceParts): ReadResource {
 
   return async (wanted, attempt) => {
     const { url, owner, connection } = wanted;
+    const { href } = url;
     const caller = callers.within(attempt);
     let verdict: Verdict;
     const hidden: Unseen[] = [];
     const unseen: NoteUnseen = (found) => hidden.push(found);
     try {
       verdict = await askFirst(wanted, attempt, unseen);
-      if (verdict.kind === 'gone') verdict = await askAgain(verdict, wanted, attempt, unseen);
+      // Asking has added to its address what is embedded.
+      const tried = () => ({ ...wanted, url: new URL(href) });
+      if (verdict.kind === 'gone') verdict = await askAgain(verdict, tried(), attempt, unseen);
       if (verdict.kind === 'gone')
         return namedBy(wanted, equipment, await confirmGone(parts, verdict, wanted, hidden, caller));
     } catch (error) {

@@ -76,7 +76,7 @@ export function makeRelocate(parts: RelocateParts): Relocate {
   const learned = new Map<string, Learned>();
 
   function locatedAt(url: URL, { tried }: Sought): Located {
-    return url.origin === tried.origin && url.pathname === tried.pathname ? { absent: true } : { url };
+    return url.href === tried.href ? { absent: true } : { url };
   }
 
   /** Where it stands if it stands as another one does; null where that may not be asked. */

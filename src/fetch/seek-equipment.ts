@@ -47,15 +47,15 @@ export async function seekOld(
   const kind = tried === null ? null : oldKindOf(tried);
   // What was seen in the equipment API alone is not missed where nothing older is shared.
   const seenThere = kind !== null || records.some(({ side }) => side === 'old');
-  const paths = new Set(tried === null ? [] : [tried.pathname]);
+  const asked = new Set(tried === null ? [] : [tried.href]);
   for (const one of oldEquipment === null ? [] : idsAt('old', id, records)) {
     const sought = { id: one, organizationId, kind, fresh: tried !== null };
     const located = await oldEquipment!.places(sought, wanted.connection, callers.within(attempt));
     if ('answer' in located) return located.answer;
     if (located.unseen !== null && (seenThere || !located.unseen.unshared)) unseen(located.unseen);
     for (const url of located.urls) {
-      if (paths.has(url.pathname)) continue;
-      paths.add(url.pathname);
+      if (asked.has(url.href)) continue;
+      asked.add(url.href);
       const verdict = await askAt(url, one);
       if (!isOther(verdict, piece, equipment)) return verdict;
     }
@@ -81,7 +81,7 @@ export async function seekNew(
     urls.push(listed);
   }
   for (const url of urls) {
-    if (url.search === '' && url.pathname === tried?.pathname) continue;
+    if (url.search === '' && url.href === tried?.href) continue;
     const verdict = await askAt(url, null);
     if (verdict.kind === 'ok' && !isRecord(verdict.document.body)) {
       // A list may show several; a record's own address that shows none is no sign that it is gone.

@@ -215,6 +215,24 @@ describe('F-13: a resource that is not found', () => {
     expect(await story.untilRest()).toMatchObject({ published: 1, gone: 1, lost: 0 });
   });
 
+  test.each([404, 410])('at one of its addresses alone, with %i, is read at the other', async (status) => {
+    story = await beginStory({
+      delivers: false,
+      settings: { GONE_AFTER_SECONDS: '1', SETTLE_SECONDS: '0' },
+    });
+    const [machine] = await story.equipment();
+    const viewed = { ...machine!, uri: `${machine!.uri}?view=all` };
+    await publish(machine!, 'Here');
+    expect((await story.post([notificationOf(viewed)])).status).toBe(204);
+    await story.untilRest();
+    await story.simulator.setFaults([{ match: { path: `${pathOf(machine!)}\\?view=all` }, status }]);
+    await story.simulator.changeEquipment(machine!.id, { name: 'Still here' });
+    expect((await story.post([notificationOf(machine!)])).status).toBe(204);
+    await story.untilRest();
+    expect(await typesOf(machine!)).toEqual(['created 1', 'updated 2']);
+    expect(await story.ledger()).toMatchObject({ published: 2, unchanged: 1, gone: 0, lost: 0 });
+  });
+
   test('and was never seen is gone, and publishes nothing', async () => {
     story = await beginStory({ delivers: false, settings: { GONE_AFTER_SECONDS: '1' } });
     const [machine] = await story.equipment();

@@ -132,6 +132,18 @@ describe('a record', () => {
       document: { address: `${origin}/platform/machines/7` },
     });
   });
+
+  test('that is not found at an older address with a query is asked for at the one without', async () => {
+    const viewed = `${origin}/platform/machines/7?view=all`;
+    api().get('/platform/machines/7').query({ view: 'all', embed }).reply(404);
+    organization();
+    listed('machines', [record('machines', 1)]);
+    api().get('/platform/machines/7').query({ embed }).reply(200, record('machines', 7), axiom);
+    expect((await staged.client.read(requestFor(viewed))).answer).toMatchObject({
+      kind: 'ok',
+      document: { address: `${origin}/platform/machines/7` },
+    });
+  });
 });
 
 describe('a record that its lists cannot show', () => {

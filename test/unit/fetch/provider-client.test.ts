@@ -1023,6 +1023,35 @@ describe('what is not found', () => {
     });
   });
 
+  test.each([404, 410])(
+    '%i at an address of it with a query says nothing of the one without',
+    async (status) => {
+      catalog(undefined, 2);
+      equipmentApi().get('/isg/equipment/5?view=all&embed=devices,equipment').reply(status, '', json);
+      equipmentApi().get('/isg/equipment/5?embed=devices,equipment').reply(200, { id: 5 }, json);
+      const resource = { kind: 'equipment', id: '5' } as const;
+      const machine = requestFor(`${equipmentOrigin}/isg/equipment/5?view=all`, { resource });
+      expect((await staged.client.read(machine)).answer).toMatchObject({
+        kind: 'ok',
+        document: { address: `${equipmentOrigin}/isg/equipment/5` },
+      });
+
+      missing(status);
+      catalog();
+      organizations([
+        self(`${origin}/platform/organizations/4711`),
+        { rel: 'fields', uri: `${origin}/platform/fields` },
+      ]);
+      fields('/platform/fields', [{ rel: 'fieldOperations', uri: `${origin}/platform/operations` }]);
+      api()
+        .get('/platform/operations?itemLimit=100')
+        .reply(200, { values: [{ id: 'op-1', links: [self(operationUrl)] }] }, axiom);
+      api().get('/platform/fieldOperations/op-1?embed=measurementTypes').reply(200, operation, axiom);
+      const viewed = await staged.client.read({ ...known, address: `${operationUrl}?view=all` });
+      expect(viewed.answer).toMatchObject({ kind: 'ok', document: { address: operationUrl } });
+    },
+  );
+
   test('equipment that a filter does not find is gone', async () => {
     catalog(undefined, 2);
     equipmentApi().get('/isg/equipment?ids=5&embed=devices,equipment').reply(200, { values: [] }, json);
