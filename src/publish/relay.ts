@@ -250,11 +250,11 @@ class OutboxRelay implements Relay {
       return true;
     } catch (error) {
       if (!isProblem(error)) throw error;
-      this.hooks.failed?.(null, error.code);
-      this.trouble.pause(
-        error.code === 'publish.refused' ? this.options.denied : this.options.retry,
-        error.message,
-      );
+      const { code, message } = error;
+      const { denied, retry } = this.options;
+      this.hooks.failed?.(null, code);
+      this.trouble.began(this.setbacks.unavailable()?.sinceMs ?? this.openedAtMs, message);
+      this.trouble.pause(code === 'publish.refused' ? denied : retry, message);
       return false;
     }
   }
@@ -297,7 +297,7 @@ class OutboxRelay implements Relay {
       await this.mark();
       this.hooks.sent?.(sentRows, nowMs - startedMs);
     }
-    await this.setBack(failures, nowMs);
+    await this.setBack(failures, startedMs);
     return failures.length === 0 && !isSpent;
   }
 
@@ -305,12 +305,12 @@ class OutboxRelay implements Relay {
     this.catchUp.noted(await this.marks.write(this.leader()));
   }
 
-  private async setBack(failures: [Batch, Failure][], nowMs: number): Promise<void> {
+  private async setBack(failures: [Batch, Failure][], sinceMs: number): Promise<void> {
     for (const [batch, failure] of failures) {
       const { kind, code } = failure;
       this.hooks.failed?.(batch.topic, code);
       if (kind === 'too-large' || kind === 'refused') await this.narrow(batch, failure);
-      else if (kind !== 'fenced') this.setbacks.failed(batch, failure, nowMs);
+      else if (kind !== 'fenced') this.setbacks.failed(batch, failure, this.nowMs(), sinceMs);
     }
     const failing = this.setbacks.unavailable();
     if (failing !== null) this.trouble.met(failing.detail);
@@ -318,7 +318,7 @@ class OutboxRelay implements Relay {
     if (fenced === undefined) return;
     const detail = `Another producer took over (${fenced[1].detail}). If this lasts, another installation uses the same KAFKA_CLIENT_ID.`;
     // The first time at once, since the lease decides; then slower, since two installations may be at war.
-    if (this.trouble.isOver()) this.trouble.began(nowMs, detail);
+    if (this.trouble.isOver()) this.trouble.began(sinceMs, detail);
     else this.trouble.pause(this.options.retry, detail);
   }
 

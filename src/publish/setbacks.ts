@@ -28,7 +28,8 @@ export interface Setback extends HeldPartition {
 type Unavailable = Pick<Condition, 'sinceMs' | 'detail'>;
 
 export interface Setbacks {
-  failed(partition: HeldPartition, failure: Failure, nowMs: number): void;
+  /** `beganMs`: when the send that failed began; where a broker is gone it takes up to 15 s to fail. */
+  failed(partition: HeldPartition, failure: Failure, nowMs: number, beganMs?: number): void;
   succeeded(partition: HeldPartition): void;
   /** Nothing unsent is left outside the partitions that are held: whatever else was troubled is so no more. */
   drained(nowMs: number): void;
@@ -45,14 +46,14 @@ export interface Setbacks {
 export function makeSetbacks(options: SetbackOptions): Setbacks {
   const setbacks = new Map<string, Setback>();
   return {
-    failed({ topic, partition, partitions }, failure, nowMs) {
+    failed({ topic, partition, partitions }, failure, nowMs, beganMs = nowMs) {
       const name = partitionName({ topic, partition, partitions });
       const before = setbacks.get(name);
       const attempts = (before?.attempts ?? 0) + 1;
       const bounds = needsSomebody(failure) ? options.denied : options.retry;
       // Never sooner than the base: a missing topic is not asked for again at once.
       const pauseMs = Math.max(bounds.baseMs, backoffMs(attempts, bounds, options.random));
-      const sinceMs = before?.sinceMs ?? nowMs;
+      const sinceMs = before?.sinceMs ?? beganMs;
       setbacks.set(name, {
         topic,
         partition,

@@ -170,6 +170,37 @@ test('a relay that alone sends in vain tells one absence, and tries on until a s
   expect(first.relay.conditions()).toEqual([]);
 });
 
+test('an absence is told since the send that met it began, however long that took', async () => {
+  const { clock, first } = setUp();
+  first.target.script = [
+    async (batches) => {
+      // The lease is renewed meanwhile.
+      for (let second = 0; second < 14; second += 1) await clock.advance(1_000);
+      return failAll('retry', 'CONNECTION')(batches);
+    },
+  ];
+  await first.relay.step();
+  expect(told([first])).toEqual([]);
+  first.target.openProblems = away('publish.unavailable');
+  await first.relay.step();
+  await clock.advance(1_000);
+  expect(told([first])).toEqual(['kafka-unavailable 0']);
+  // Also when it is the opening that fails for so long.
+  await clock.advance(15_000);
+  expect(told([first])).toEqual(['kafka-unavailable 0']);
+});
+
+test('an absence is told since the opening that met it began, however long that took', async () => {
+  const { clock, first } = setUp();
+  first.target.open = async () => {
+    await clock.advance(9_000);
+    throw new Problem('publish.unavailable', 'Kafka gave no answer');
+  };
+  await first.relay.step();
+  await clock.advance(6_000);
+  expect(told([first])).toEqual(['kafka-unavailable 0']);
+});
+
 test('what is told of an absence is what was met last: where the producer opens again, why nothing can be written', async () => {
   const { clock, first } = setUp();
   first.target.openProblems = away('publish.unavailable').slice(0, 5);
