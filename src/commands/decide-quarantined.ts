@@ -62,8 +62,23 @@ export function countsOf(waits: QuarantineView[]): string {
 }
 
 /** Of a delivery nothing could be judged again; of what is not authenticated nobody knows that its sender was one. */
-export function canBeReleased({ what, reason }: QuarantineView): boolean {
-  return what !== 'delivery' && reason !== 'unauthenticated';
+export function canBeReleased({ what, reason, raw }: QuarantineView): boolean {
+  return what !== 'delivery' && reason !== 'unauthenticated' && (what !== 'notification' || isWhole(raw));
+}
+
+/** A notification is judged again from its kept bytes alone: nothing that could be mended elsewhere makes them better. */
+export function staysAsItIs({ what, reason }: QuarantineView): boolean {
+  return what === 'notification' && reason === 'malformed-notification';
+}
+
+/** What was longer than what is kept was cut. */
+function isWhole(raw: string | null): boolean {
+  try {
+    JSON.parse(raw ?? '');
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** Where one is told of. */

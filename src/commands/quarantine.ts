@@ -8,7 +8,14 @@ import type { QuarantineView } from '../model/inspection';
 import { shellWord } from '../model/shell-word';
 import { agedTime } from './age';
 import { type Action, type CommandContext, withApi } from './context';
-import { allEntries, canBeReleased, countsOf, journeyOf, registerDecisions } from './decide-quarantined';
+import {
+  allEntries,
+  canBeReleased,
+  countsOf,
+  journeyOf,
+  registerDecisions,
+  staysAsItIs,
+} from './decide-quarantined';
 import { exitCodes } from './exit-code';
 import { firstRows } from './listing';
 import { type Column, widthMax } from './output';
@@ -77,7 +84,7 @@ function stepOfMany(waits: QuarantineView[]): string | null {
   );
   const [[reason, entries] = ['', []]] = groups;
   if (entries.length < 2) return null;
-  return entries.some(canBeReleased)
+  return entries.some((entry) => canBeReleased(entry) && !staysAsItIs(entry))
     ? `All of one reason, once its cause is mended: tramline quarantine release --reason ${shellWord(reason)}`
     : `To give up all of one reason, on record: tramline quarantine discard --reason ${shellWord(reason)}`;
 }
@@ -102,6 +109,8 @@ function stepsOf(entry: QuarantineView): string[] {
   if (state === 'waiting') {
     const discard = `To give it up, on record: tramline quarantine discard ${shellWord(id)}`;
     if (!canBeReleased(entry)) return [`It cannot be released. ${discard}`];
+    if (staysAsItIs(entry))
+      return [`It is refused again, unless event types or version were changed since. ${discard}`];
     return [`Once its cause is mended: tramline quarantine release ${shellWord(id)}`, discard];
   }
   const journey = journeyOf(entry);

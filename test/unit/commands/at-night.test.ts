@@ -294,7 +294,7 @@ test('what arrived in wide characters fits 80 columns too, and what is left of i
 
 test('of an entry that waits only what can be done with it is named, and nothing is left blank', async () => {
   const steps = async (more: Partial<typeof entry>) => {
-    shell.sample.entries = [{ ...entry, path: '', ...more }];
+    shell.sample.entries = [{ ...entry, reason: 'store-refused', path: '', ...more }];
     const { out } = await shell.run('quarantine', 'show', 'q1');
     expect(out).toMatch(/^path +–$/m);
     return out.split('\n→ ').slice(1).join('');
@@ -308,6 +308,12 @@ test('of an entry that waits only what can be done with it is named, and nothing
   const only = 'It cannot be released. To give it up, on record:\n  tramline quarantine discard q1\n';
   expect(await steps({ what: 'delivery', reason: 'malformed-body' })).toBe(only);
   expect(await steps({ reason: 'unauthenticated' })).toBe(only);
+  // What was cut when it was kept can be judged by nobody.
+  expect(await steps({ raw: '{"eventTypeId":"equip' })).toBe(only);
+  expect(await steps({ reason: 'malformed-notification', raw: 'null' })).toBe(
+    'It is refused again, unless event types or version were changed since. To give\n' +
+      '  it up, on record: tramline quarantine discard q1\n',
+  );
 });
 
 test('what is given up is said to count where the ledger counts it', async () => {
@@ -575,7 +581,7 @@ test('of ten thousand, those that wait for a person come first, the rest is coun
   expect(quarantine.out).toContain('\n60 wait: 60 malformed-notification\n');
   expect(quarantine.out).toContain('… and 11 more: tramline quarantine --json');
   expect(quarantine.out).toMatch(
-    /→ Look at one: tramline quarantine show q100\n\n→ All of one reason, [^→]+$/,
+    /→ Look at one: tramline quarantine show q100\n\n→ To give up all of one reason, [^→]+$/,
   );
 });
 

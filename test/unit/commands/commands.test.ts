@@ -391,7 +391,7 @@ describe.each(['service', 'store'] as const)('through the %s', (via) => {
     expect((await shell.json<unknown[]>('quarantine')).value).toHaveLength(2);
     expect((await shell.run('quarantine', 'list')).out).toContain('tramline quarantine show q1');
     expect((await shell.json('quarantine', 'show', 'q1')).value).toEqual(entry);
-    expect((await shell.run('quarantine', 'show', 'q1')).out).toContain('tramline quarantine release q1');
+    expect((await shell.run('quarantine', 'show', 'q1')).out).toContain('tramline quarantine discard q1');
     expect((await shell.json('quarantine', 'release', 'q1')).value).toEqual({ id: 'q1', state: 'released' });
     shell.sample.entries[0]!.state = 'waiting';
     const seen = '→ See what becomes of it: tramline explain ';
