@@ -61,9 +61,14 @@ export function countsOf(waits: QuarantineView[]): string {
   return `${waits.length} wait${waits.length === 1 ? 's' : ''}: ${counted.join(', ')}`;
 }
 
-/** Of a delivery nothing could be judged again; of what is not authenticated nobody knows that its sender was one. */
+const neverReleased: ReadonlySet<QuarantineView['reason']> = new Set(['unauthenticated', 'repeated-member']);
+
+/**
+ * Of a delivery nothing could be judged again; of what is not authenticated nobody knows that its sender was one, and of
+ * what repeats a member which was meant.
+ */
 export function canBeReleased({ what, reason, raw }: QuarantineView): boolean {
-  return what !== 'delivery' && reason !== 'unauthenticated' && (what !== 'notification' || isWhole(raw));
+  return what !== 'delivery' && !neverReleased.has(reason) && (what !== 'notification' || isWhole(raw));
 }
 
 /** A notification is judged again from its kept bytes alone: nothing that could be mended elsewhere makes them better. */

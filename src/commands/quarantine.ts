@@ -105,9 +105,11 @@ async function show({ output, clock }: CommandContext, api: Api, id: string): Pr
 
 /** What can be done about one that waits, or where to read on about one that has ended. */
 function stepsOf(entry: QuarantineView): string[] {
-  const { id, state } = entry;
+  const { id, state, reason } = entry;
   if (state === 'waiting') {
     const discard = `To give it up, on record: tramline quarantine discard ${shellWord(id)}`;
+    if (reason === 'repeated-member')
+      return ['Which was meant nobody knows; what changed is found by: tramline sync', discard];
     if (!canBeReleased(entry)) return [`It cannot be released. ${discard}`];
     if (staysAsItIs(entry))
       return [`It is refused again, unless event types or version were changed since. ${discard}`];

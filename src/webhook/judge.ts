@@ -15,7 +15,8 @@ import {
   organizationIdSchema,
   requiredActionSchema,
 } from './notification-schema';
-import { redactElement } from './redact';
+import { redactElement, redactElementText } from './redact';
+import type { RepeatedMember } from './repeated-members';
 import type { EventTypes } from './settings';
 
 type Meaning = 'resource' | 'required-action' | 'received';
@@ -23,8 +24,16 @@ type Meaning = 'resource' | 'required-action' | 'received';
 export interface Judge {
   /** `user` is the one whose subscription's token the element carried; null when unknown. */
   judge(element: unknown, user: string | null): Element;
-  /** The element set aside with its reason; `path` is a JSON pointer into it, '' for the whole. */
-  setAside(element: unknown, reason: QuarantineReason, path: string): RefusedElement;
+  /**
+   * The element set aside with its reason; `path` is a JSON pointer into it, '' for the whole. `repeated`: it was written with
+   * more members than were built, and is kept as it was written.
+   */
+  setAside(
+    element: unknown,
+    reason: QuarantineReason,
+    path: string,
+    repeated?: RepeatedMember,
+  ): RefusedElement;
 }
 
 /** `secrets` gives the current secret values, to be hidden in what is kept for an operator. */
@@ -34,11 +43,14 @@ export function makeJudge(eventTypes: EventTypes, secrets: () => readonly Secret
   for (const type of eventTypes.requiredAction) meanings.set(type, 'required-action');
   for (const type of ['subscriptionVerification', 'heartbeat']) meanings.set(type, 'received');
 
-  const setAside: Judge['setAside'] = (element, reason, path) => ({
+  const setAside: Judge['setAside'] = (element, reason, path, repeated) => ({
     line: 'quarantined',
     reason,
     path,
-    raw: redactElement(element, secrets()),
+    raw:
+      repeated === undefined
+        ? redactElement(element, secrets())
+        : redactElementText(repeated.text, secrets()),
   });
   return {
     setAside,

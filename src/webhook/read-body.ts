@@ -4,7 +4,7 @@
  */
 import { isUtf8 } from 'node:buffer';
 import { parseExactly } from './exact-number';
-import { membersIn, repeatedMembers } from './repeated-members';
+import { membersIn, type RepeatedMember, repeatedMembers } from './repeated-members';
 import { scanJson } from './scan-json';
 
 export const elementsMax = 256;
@@ -23,13 +23,13 @@ export type BodyFault =
 
 export interface BodyElements {
   elements: unknown[];
-  /** By the place of an element: a JSON pointer to a member of it that came twice. */
-  repeated: ReadonlyMap<number, string>;
+  /** By the place of an element: a member of it that came twice. */
+  repeated: ReadonlyMap<number, RepeatedMember>;
 }
 
 export type BodyReading = BodyElements | { fault: BodyFault };
 
-const none: ReadonlyMap<number, string> = new Map();
+const none: ReadonlyMap<number, RepeatedMember> = new Map();
 
 /**
  * A byte order mark counts as not JSON (RFC 8259, section 8.1). A member named `__proto__` is a member like any other.

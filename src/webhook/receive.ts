@@ -145,7 +145,7 @@ function makeReceiveBody(
     };
     for (const id of heartbeatsOf(delivery.elements, verdicts)) doors.heartbeat?.(id);
     const setAside = (reason: QuarantineReason) =>
-      reading.elements.map((element) => judge.setAside(element, reason, ''));
+      reading.elements.map((element, at) => judge.setAside(element, reason, '', reading.repeated.get(at)));
     awaitStore.answerWhenSaved(request, response, body.length, () => accept(doors, delivery, setAside));
   };
 }
@@ -182,10 +182,10 @@ function heartbeatsOf(elements: readonly Element[], verdicts: readonly TokenVerd
 function judgeAll(judge: Judge, body: BodyElements, verdicts: readonly TokenVerdict[]): Element[] {
   return body.elements.map((element, at) => {
     const { holds, user } = verdicts[at] as TokenVerdict;
-    if (!holds) return judge.setAside(element, 'unauthenticated', '/token');
     const repeated = body.repeated.get(at);
-    // What is kept shows the last; the sender may have meant the first.
-    if (repeated !== undefined) return judge.setAside(element, 'repeated-member', repeated);
+    if (!holds) return judge.setAside(element, 'unauthenticated', '/token', repeated);
+    // The last was built; the sender may have meant the first.
+    if (repeated !== undefined) return judge.setAside(element, 'repeated-member', repeated.path, repeated);
     return judge.judge(element, user);
   });
 }

@@ -29,6 +29,38 @@ export function redactElement(element: unknown, secrets: readonly Secret[]): str
   return cutText(hideSecrets(text, secrets));
 }
 
+/** A string, a bracket, a comma, a colon, or a number or word, of JSON that was parsed before. */
+const pieceOfJson = /"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s"{}[\],:]+/g;
+
+/** The same of an element's JSON text, with all its members, cut at 8 KiB: what those called `token` hold is hidden. */
+export function redactElementText(json: string, secrets: readonly Secret[]): string {
+  const pieces = json.match(pieceOfJson) ?? [];
+  let text = '';
+  for (let at = 0; at < pieces.length; at += 1) {
+    const piece = pieces[at] as string;
+    const value = piece.startsWith('"') ? (JSON.parse(piece) as string) : null;
+    const isName = pieces[at + 1] === ':';
+    if (value === null) text += piece;
+    else if (isName || !value.includes('@')) text += JSON.stringify(value);
+    else text += JSON.stringify(withoutUserInfo(hideSecrets(value, secrets)));
+    if (!isName || value?.toLowerCase() !== 'token') continue;
+    at = endOfValue(pieces, at + 2);
+    text += `:"${hidden}"`;
+  }
+  return cutText(hideSecrets(text, secrets));
+}
+
+/** The place of the last piece of the value that begins at a place. */
+function endOfValue(pieces: readonly string[], from: number): number {
+  let depth = 0;
+  for (let at = from; ; at += 1) {
+    const piece = pieces[at] as string;
+    if (piece === '{' || piece === '[') depth += 1;
+    else if (piece === '}' || piece === ']') depth -= 1;
+    if (depth === 0) return at;
+  }
+}
+
 /** The first 8 KiB of a body that cannot be read, changed in nothing but its tokens, secrets and user info. */
 export function redactBody(body: Buffer, secrets: readonly Secret[]): Buffer {
   // Latin-1 keeps every byte, whatever the body is.

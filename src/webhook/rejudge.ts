@@ -17,6 +17,9 @@ export function makeRejudge(eventTypes: EventTypes, secrets: () => readonly Secr
   return (raw) => {
     const reading = readBody(Buffer.from(`[${raw}]`));
     if ('fault' in reading || reading.elements.length !== 1) return null;
-    return judge.judge(reading.elements[0], null);
+    const [element] = reading.elements;
+    const repeated = reading.repeated.get(0);
+    if (repeated !== undefined) return judge.setAside(element, 'repeated-member', repeated.path, repeated);
+    return judge.judge(element, null);
   };
 }

@@ -25,13 +25,18 @@ export function membersIn(value: unknown): number {
   return count;
 }
 
-/**
- * Of the bytes of a JSON array, by the place of the item: a JSON pointer (RFC 6901) to the first member of it that came
- * before under the same name.
- */
-export function repeatedMembers(bytes: Buffer): Map<number, string> {
-  const found = new Map<number, string>();
+export interface RepeatedMember {
+  /** A JSON pointer (RFC 6901) to the first member that came before under the same name. */
+  path: string;
+  /** The item as it was written: built from it, the others of that name are gone. */
+  text: string;
+}
+
+/** Of the bytes of a JSON array, by the place of the item. */
+export function repeatedMembers(bytes: Buffer): Map<number, RepeatedMember> {
+  const found = new Map<number, RepeatedMember>();
   const frames: Frame[] = [];
+  let itemAt = 0;
   for (let at = 0; at < bytes.length; at += 1) {
     const byte = bytes[at];
     const top = frames.at(-1);
@@ -43,12 +48,17 @@ export function repeatedMembers(bytes: Buffer): Map<number, string> {
       Object.assign(top, { key: name, expectsName: false });
       const item = frames[0]!.key as number;
       // Once for an item: a pointer costs as much as the names above it are long, and each member could repeat.
-      if (top.names.has(name) && !found.has(item)) found.set(item, pointerOf(frames));
+      if (top.names.has(name) && !found.has(item)) found.set(item, { path: pointerOf(frames), text: '' });
       top.names.add(name);
-    } else if (byte === openObject) frames.push({ names: new Set(), key: '', expectsName: true });
-    else if (byte === openArray) frames.push({ names: null, key: 0, expectsName: false });
-    else if (byte === closeObject || byte === closeArray) frames.pop();
-    else if (byte === comma && top !== undefined) {
+    } else if (byte === openObject || byte === openArray) {
+      if (frames.length === 1) itemAt = at;
+      if (byte === openObject) frames.push({ names: new Set(), key: '', expectsName: true });
+      else frames.push({ names: null, key: 0, expectsName: false });
+    } else if (byte === closeObject || byte === closeArray) {
+      frames.pop();
+      const ended = frames.length === 1 ? found.get(frames[0]!.key as number) : undefined;
+      if (ended !== undefined) ended.text = bytes.toString('utf8', itemAt, at + 1);
+    } else if (byte === comma && top !== undefined) {
       if (top.names === null) top.key = (top.key as number) + 1;
       else top.expectsName = true;
     }

@@ -432,6 +432,12 @@ describe('W14: JSON made to hurt is a 400 or set aside; nothing crashes, and ids
       { line: 'quarantined', reason: 'repeated-member', path: '/eventTypeId' },
       { line: 'quarantined', reason: 'repeated-member', path: '/metadata/0/key' },
     ]);
+    // Of both an operator reads what each name held.
+    expect(receiver.deliveries[0]?.elements).toMatchObject([
+      {},
+      { raw: expect.stringMatching(/"eventTypeId":"heartbeat".*"eventTypeId":"fieldOperation"/) },
+      { raw: expect.stringMatching(/"key":"other","key":"orgId"/) },
+    ]);
   });
 
   test('an id beyond 2^53 keeps its digits', async () => {

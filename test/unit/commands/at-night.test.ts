@@ -310,6 +310,10 @@ test('of an entry that waits only what can be done with it is named, and nothing
   expect(await steps({ reason: 'unauthenticated' })).toBe(only);
   // What was cut when it was kept can be judged by nobody.
   expect(await steps({ raw: '{"eventTypeId":"equip' })).toBe(only);
+  expect(await steps({ reason: 'repeated-member', raw: '{"a":1,"a":2}' })).toBe(
+    'Which was meant nobody knows; what changed is found by: tramline sync\n' +
+      'To give it up, on record: tramline quarantine discard q1\n',
+  );
   expect(await steps({ reason: 'malformed-notification', raw: 'null' })).toBe(
     'It is refused again, unless event types or version were changed since. To give\n' +
       '  it up, on record: tramline quarantine discard q1\n',

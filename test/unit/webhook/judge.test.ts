@@ -304,6 +304,45 @@ describe('what is kept of an element', () => {
   });
 });
 
+describe('what is kept of an element that repeats a member', () => {
+  const rawOf = (json: string) =>
+    setAside(JSON.parse(json), 'repeated-member', '/a', { path: '/a', text: json }).raw;
+
+  test('holds every member of it, as it was written but for the blanks', () => {
+    expect(rawOf('{ "a": 9007199254740993, "a": [ true, {} ], "\\u0061": "x y", "b": null }')).toBe(
+      '{"a":9007199254740993,"a":[true,{}],"a":"x y","b":null}',
+    );
+  });
+
+  test('holds no token, however its name or its value is written, no current secret and no user info', () => {
+    expect(
+      rawOf(
+        '{"token":"one","t\\u006fken":{"x":["two,"]},"a":{"TOKEN" : 3,"token":[]},"a":"\\u0070lanted-canary","b":"token"}',
+      ),
+    ).toBe(
+      '{"token":"[secret]","token":"[secret]","a":{"TOKEN":"[secret]","token":"[secret]"},"a":"[secret]","b":"token"}',
+    );
+    expect(rawOf('{"a":1,"a":"https:\\/\\/ann:planted@provider.example\\/1"}')).toBe(
+      '{"a":1,"a":"https://[secret]@provider.example/1"}',
+    );
+  });
+
+  test('is what is kept of any other, where it repeats nothing and names no token', () => {
+    fc.assert(
+      fc.property(fc.jsonValue({ maxDepth: 4 }), (value) => {
+        const element = JSON.parse(JSON.stringify(value)) as unknown;
+        const kept = setAside(element, 'malformed-notification', '').raw;
+        expect(rawOf(JSON.stringify(element, null, 1))).toBe(kept);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test('is cut at 8 KiB', () => {
+    expect(Buffer.byteLength(rawOf(`{"a":1,"a":"${'€'.repeat(9000)}"}`))).toBeLessThanOrEqual(8192);
+  });
+});
+
 test('any JSON is judged as exactly one line, and what is kept of it can be stored', () => {
   const part = fc.oneof(fc.jsonValue({ maxDepth: 3 }), fc.string({ unit: 'binary' }));
   const element = fc.oneof(

@@ -40,6 +40,16 @@ test('what is still bad is set aside again', () => {
   });
 });
 
+test('what repeats a member is set aside again, and not decided for the last', () => {
+  const raw = text(notification).replace('{', '{"targetResource":"https://provider.example/equipment/2",');
+  expect(rejudge(raw)).toEqual({
+    line: 'quarantined',
+    reason: 'repeated-member',
+    path: '/targetResource',
+    raw,
+  });
+});
+
 test.each([
   ['what was cut', '{"eventTypeId":"equip'],
   ['nothing', ''],
