@@ -11,9 +11,11 @@ import type { Caller, Callers } from './caller';
 import type { Verdict } from './classify';
 import { equipmentEmbeds, fieldOperationEmbeds, oldEquipmentEmbeds, withEmbeds } from './embed';
 import type { EquipmentAddresses } from './equipment-addresses';
+import { saysItIs } from './equipment-ids';
 import { isOldRecord, listsOf, type OldEquipment, oldKindOf } from './old-equipment';
 import type { ProviderDoors } from './options';
 import type { Organizations } from './organizations';
+import { idOf } from './pages';
 import type { Relocate } from './relocate';
 import { type SoughtPiece, seekByOlder, seekNew, seekOld } from './seek-equipment';
 import { isAskedById, singleDocument } from './single-document';
@@ -36,6 +38,7 @@ export interface ReadResourceParts {
 }
 
 type Gone = Extract<Verdict, { kind: 'gone' }>;
+type Read = Extract<Verdict, { kind: 'ok' }>;
 
 /** Told why a place where it may stand could not be looked at. */
 type NoteUnseen = (unseen: Unseen) => void;
@@ -104,7 +107,7 @@ export function makeReadResource(parts: ReadResourceParts): ReadResource {
 
   return async (wanted, attempt) => {
     const { url, owner, connection } = wanted;
-    const { href } = url;
+    const [href, isNew] = [url.href, wanted.identity === null];
     const caller = callers.within(attempt);
     let verdict: Verdict;
     const hidden: Unseen[] = [];
@@ -113,6 +116,7 @@ export function makeReadResource(parts: ReadResourceParts): ReadResource {
       verdict = await askFirst(wanted, attempt, unseen);
       // Asking has added to its address what is embedded.
       const tried = () => ({ ...wanted, url: new URL(href) });
+      if (verdict.kind === 'ok' && isNew) verdict = await confirm(parts, verdict, tried(), attempt);
       if (verdict.kind === 'gone') verdict = await askAgain(verdict, tried(), attempt, unseen);
       if (verdict.kind === 'gone')
         return namedBy(wanted, equipment, await confirmGone(parts, verdict, wanted, hidden, caller));
@@ -157,6 +161,30 @@ async function askAt(
     return { kind: 'refused', code: 'not-a-resource', detail, origin, connectionId, body: nothing };
   }
   return body === came ? verdict : { ...verdict, document: { ...verdict.document, body } };
+}
+
+/**
+ * An address that was never read is bound for good to what it shows first. Where that is not what it names, it may be
+ * called otherwise, or a wrong answer: it is asked once more, and waits where it shows a third.
+ */
+async function confirm(
+  parts: ReadResourceParts,
+  first: Read,
+  tried: Wanted,
+  attempt: Attempt,
+): Promise<Verdict> {
+  const { url, connection } = tried;
+  const named = identityAt(url, parts.equipment)?.id;
+  const shows = ({ document: { body } }: Read) =>
+    idOf(body) === named || (named !== undefined && saysItIs(body, named, parts.equipment));
+  if (first.document.address !== url.href || named === undefined || shows(first)) return first;
+  const again = await askAt(parts, url, null, tried, attempt);
+  if (again.kind !== 'ok' || shows(again)) return again;
+  const [before, now] = [idOf(first.document.body), idOf(again.document.body)];
+  if (before === now) return again;
+  const { connectionId } = connection;
+  const way: Way = { code: 'address-unsteady', origin: url.origin, connectionId };
+  return waitingAnswer(way, `it showed id ${before}, and then id ${now}`);
 }
 
 /** What something on the way says of itself, such as that it is under maintenance; or nothing: null. */

@@ -14,7 +14,8 @@ export interface Way {
     | 'organization-unavailable'
     | 'organization-unlisted'
     | 'relocation-incomplete'
-    | 'equipment-names';
+    | 'equipment-names'
+    | 'address-unsteady';
   origin: string;
   connectionId: string;
 }

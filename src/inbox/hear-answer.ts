@@ -23,10 +23,15 @@ export interface AnswerDoors {
 
 const heldCode = 'provider-held';
 /**
- * Waits that were concluded from what the provider did answer: a place that is not shown, or a member that is left out of
- * a document, says nothing against the origin.
+ * Waits that were concluded from what the provider did answer: a place that is not shown, a member that is left out of a
+ * document, or an address that shows now this and now that, says nothing against the origin.
  */
-const answeredCodes = new Set(['relocation-incomplete', 'organization-unlisted', 'embed-unanswered']);
+const answeredCodes = new Set([
+  'relocation-incomplete',
+  'organization-unlisted',
+  'embed-unanswered',
+  'address-unsteady',
+]);
 
 /** What was asked, or is to be asked. */
 export type Asked = Pick<

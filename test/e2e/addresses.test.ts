@@ -256,6 +256,31 @@ test('a machine that is notified by its id and by its ERID has one task and one 
   await expectExitsToAgree(story);
 });
 
+test('a machine whose address first shows another one is nobody else’s: both go on', async () => {
+  story = await beginStory({ delivers: false });
+  const [known, unread] = await story.equipment();
+  expect((await story.post([notificationOf(known!)])).status).toBe(204);
+  await story.untilEvents(known!, 1);
+  await story.simulator.setFaults([
+    {
+      match: { method: 'GET', path: new URL(unread!.uri).pathname },
+      times: 1,
+      status: 200,
+      body: known!.content,
+    },
+  ]);
+  expect((await story.post([notificationOf(unread!)])).status).toBe(204);
+  await story.untilEvents(unread!, 1);
+  for (const machine of [known!, unread!]) {
+    await story.simulator.changeEquipment(machine.id, { name: `Now ${machine.id}` });
+    expect((await story.post([notificationOf(machine)])).status).toBe(204);
+    const [, second] = await story.untilEvents(machine, 2);
+    expect(second!.data).toMatchObject({ name: `Now ${machine.id}`, source: { address: machine.uri } });
+  }
+  expect(await story.untilRest()).toMatchObject({ published: 4, quarantined: 0, lost: 0 });
+  expect(await story.tasks()).toHaveLength(2);
+});
+
 test('a machine of the older endpoints that has moved waits while their lists are not answered, and is never deleted', async () => {
   story = await beginStory({
     delivers: false,

@@ -242,6 +242,54 @@ describe('one call', () => {
   });
 });
 
+describe('an address that nobody knows yet', () => {
+  const at = `${equipmentOrigin}/isg/equipment/2`;
+  const path = '/isg/equipment/2?embed=devices,equipment';
+  const shows = (...bodies: object[]) => {
+    for (const body of bodies) equipmentApi().get(path).reply(200, body, json);
+  };
+
+  beforeEach(() => catalog());
+
+  test('is asked once more where it shows another id than it names: one wrong answer binds it to nothing', async () => {
+    shows({ id: 1 }, { id: 2 });
+    const { answer, cost } = await staged.client.read(requestFor(at));
+    expect(answer).toMatchObject({ kind: 'ok', document: { address: at, body: { id: 2 } } });
+    expect(cost.calls).toBe(2);
+  });
+
+  test('is believed when it shows the same other id twice', async () => {
+    shows({ id: 1 }, { id: 1 });
+    expect((await staged.client.read(requestFor(at))).answer).toMatchObject({
+      document: { body: { id: 1 } },
+    });
+  });
+
+  test('waits when it shows two others', async () => {
+    shows({ id: 1 }, { id: 3 });
+    expect((await staged.client.read(requestFor(at))).answer).toMatchObject({
+      kind: 'transient',
+      code: 'address-unsteady',
+      detail: 'it showed id 1, and then id 3',
+    });
+  });
+
+  test('may be found gone when it is asked once more', async () => {
+    shows({ id: 1 });
+    equipmentApi().get(path).reply(404);
+    catalog();
+    expect((await staged.client.read(requestFor(at))).answer).toMatchObject({ kind: 'gone' });
+  });
+
+  test('is asked once where it names its resource by its id or its ERID, or which one it is is known', async () => {
+    shows({ id: 7, ERID: '2' }, { id: 2 }, { id: 1 });
+    await staged.client.read(requestFor(at));
+    await staged.client.read(requestFor(at));
+    await staged.client.read(requestFor(at, { resource: { kind: 'equipment', id: '2' } }));
+    expect(staged.calls.filter(({ operation: name }) => name === 'equipment')).toHaveLength(3);
+  });
+});
+
 describe('the catalog', () => {
   test('is read once for many reads, and again when the token changes', async () => {
     catalog();

@@ -65,7 +65,7 @@ test('failures of two organizations are an outage: then tasks are left alone, an
   expect(leftAlone({ ...task, connectionId: null }, health, 1000)).toBeNull();
 });
 
-test.each(['relocation-incomplete', 'organization-unlisted', 'embed-unanswered'])(
+test.each(['relocation-incomplete', 'organization-unlisted', 'embed-unanswered', 'address-unsteady'])(
   'a wait for what the provider does not show (%s) is no outage, ends one, and is the item’s own',
   async (code) => {
     const { health, calls, hear, outage } = stage();
