@@ -13,7 +13,7 @@ import { systemClock } from './tools/clock';
 
 export type { StoreAddress } from './config/addresses';
 export type { WebhookToken } from './config/credentials';
-export { settingsSchema, settingsTable } from './config/describe';
+export { separatorOf, settingsSchema, settingsTable } from './config/describe';
 export { canAskProvider, type Fault, type Purpose } from './config/relations';
 export type { SettingName, Settings } from './config/table';
 export { telemetryWishes } from './config/telemetry';

@@ -3,7 +3,7 @@
  * sandbox leaves, which the service knows.
  */
 import type { Command } from 'commander';
-import type { LoadedSettings, Origin } from '../config';
+import { type LoadedSettings, type Origin, separatorOf } from '../config';
 import type { Api } from '../model/api';
 import type { SandboxUse } from '../model/sandbox';
 import { type Action, type CommandContext, serviceOf, type Via, withApi } from './context';
@@ -26,7 +26,7 @@ async function run(context: CommandContext): Promise<number> {
   } else {
     output.table(settings, [
       { title: 'NAME', of: ([name]) => name },
-      { title: 'VALUE', of: ([, { shown }]) => textOf(shown), gives: true },
+      { title: 'VALUE', of: ([name, { shown }]) => textOf(name, shown), gives: 'at-terminal' },
       { title: 'FROM', of: ([, { from }]) => from },
     ]);
     tellLeft(output, await leftInSandbox(context, loaded));
@@ -70,7 +70,8 @@ function viewOf({ shown, from, path }: Origin): object {
   return { value: shown, from, ...(path === null ? {} : { path }) };
 }
 
-function textOf(shown: unknown): string | null {
+/** A list as the variable is written. */
+function textOf(name: string, shown: unknown): string | null {
   if (shown === null) return null;
-  return Array.isArray(shown) ? shown.join(',') : String(shown);
+  return Array.isArray(shown) ? shown.join(separatorOf(name)) : String(shown);
 }

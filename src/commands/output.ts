@@ -34,9 +34,9 @@ export interface Column<Row> {
   of(row: Row): string | number | null;
   /**
    * The column that gives way when the line would be too long, at most one: cut, or, where it says what to act on, the
-   * last column and written in full below its line.
+   * last column and written in full below its line. `at-terminal`: cut there, and whole where a machine may search it.
    */
-  gives?: true | 'below';
+  gives?: true | 'below' | 'at-terminal';
 }
 
 export interface Streams {
@@ -89,7 +89,10 @@ export function makeOutput(streams: Streams, json: boolean): Output {
     },
     warn: (text) => streams.error(`${broken(text)}\n`),
     table: (rows, columns) => {
-      const [head = '', ...lines] = layOut(rows, columns);
+      const giving = columns.map(({ gives, ...column }) =>
+        gives === undefined || (gives === 'at-terminal' && !streams.colors) ? column : { ...column, gives },
+      );
+      const [head = '', ...lines] = layOut(rows, giving);
       print(colors.bold(head));
       for (const line of lines) print(line);
     },

@@ -13,6 +13,8 @@ export interface Kind<Value> {
   accepts: string;
   /** How the value is shown to people; the value itself when absent. */
   show?: (value: Value) => unknown;
+  /** Of a list: what stands between its values; a comma when absent. */
+  separator?: string;
 }
 
 const word = (pattern: RegExp) => z.string().trim().regex(pattern);
@@ -68,6 +70,7 @@ export function listOf<Value>(kind: Kind<Value>, separator: ',' | ' ' = ','): Ki
       .string()
       .transform((given) => [...new Set(given.split(separator).map((part) => part.trim()))].filter(Boolean))
       .pipe(z.array(kind.schema).min(1).max(1000)),
+    separator,
     accepts: `${separator === ',' ? 'comma-separated' : 'separated by spaces'}, each ${kind.accepts}`,
   };
 }

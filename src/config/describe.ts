@@ -48,6 +48,11 @@ export function canBeFile(row: Row<unknown>): boolean {
   return !row.file;
 }
 
+/** What stands between the values of a setting that is a list. */
+export function separatorOf(name: string): string {
+  return rows.find(([known]) => known === name)?.[1].kind.separator ?? ',';
+}
+
 function formOf(row: Row<unknown>): Record<string, unknown> {
   const { $schema: _dialect, ...form } = z.toJSONSchema(row.kind.schema, { io: 'input' });
   return form;

@@ -715,6 +715,24 @@ describe('commands that ask no service', () => {
     expect(out + error + JSON.stringify(value)).not.toContain('canary');
   });
 
+  test('config shows values whole where it is piped, cut at a terminal, and each list as it is accepted', async () => {
+    const base = `https://provider.example/${'equipment/'.repeat(6)}`;
+    shell.environment = {
+      PROVIDER_EQUIPMENT_URL: base,
+      PROVIDER_SCOPES: 'ag1  eq1 offline_access',
+      ALERTMANAGER_URLS: 'http://a.example,http://b.example',
+    };
+    const { out } = await shell.run('config');
+    expect(out).toMatch(new RegExp(`^PROVIDER_EQUIPMENT_URL +${base} +environment$`, 'm'));
+    expect(out).toMatch(/^PROVIDER_SCOPES +ag1 eq1 offline_access +environment$/m);
+    expect(out).toMatch(/^ALERTMANAGER_URLS +http:\/\/a\.example\/?,http:\/\/b\.example\/? +environment$/m);
+    shell.terminal = true;
+    const shown = (await shell.run('config')).out.split('\n');
+    expect(shown.find((line) => line.startsWith('PROVIDER_EQUIPMENT_URL'))).toMatch(
+      / https:\/\/provid[^ ]*… +environment$/,
+    );
+  });
+
   test('a wrong setting ends with 2 and one line that names it', async () => {
     shell.environment = { PORT: 'canary', LEASE_SECONDS: '0' };
     for (const word of ['config', 'organizations', 'migrate']) {
