@@ -52,7 +52,13 @@ async function run(context: CommandContext, options: Options): Promise<number> {
   };
   if (options.follow === true) return follow(context, filter);
   return withApi(context, async ({ events }) => {
+    const begunAfter = filter.after;
     await printKept(context, events, filter, null);
+    if (filter.after === begunAfter) {
+      const { after, type, organization } = options;
+      const isChosen = [after, type, organization].some((choice) => choice !== undefined);
+      context.output.note(isChosen ? 'There is no such event.' : 'No event is kept.');
+    }
     return exitCodes.done;
   });
 }

@@ -239,6 +239,18 @@ describe.each(['service', 'store'] as const)('through the %s', (via) => {
     expect([mistyped.code, mistyped.error]).toEqual([2, expect.stringContaining('equipment.created, ')]);
   });
 
+  test('where there is no event, or none of those wanted, it is said beside the output', async () => {
+    const none = await shell.run('events', '--type', 'equipment.deleted');
+    expect([none.code, none.out, none.error.split('\n').at(-2)]).toEqual([0, '', 'There is no such event.']);
+    const after = await shell.run('events', '--after', '3');
+    expect([after.out, after.error.split('\n').at(-2)]).toEqual(['', 'There is no such event.']);
+    expect((await shell.run('events')).error).not.toContain('no such event');
+    shell.sample.events = [];
+    const empty = await shell.run('events');
+    expect([empty.code, empty.out, empty.error.split('\n').at(-2)]).toEqual([0, '', 'No event is kept.']);
+    expect(await shell.run('events', '--json')).toEqual({ code: 0, out: '', error: '' });
+  });
+
   test('more events than a page holds are all printed', async () => {
     shell.sample.events = Array.from({ length: 450 }, (_none, index) => publishedEvent(index + 1));
     const { out } = await shell.run('events', '--json');
