@@ -45,6 +45,8 @@ export class Progress {
   readonly organizations = { known: new Set<string>(), done: new Set<string>() };
   /** What the client is refused, by scope, as far as the store or this run knows; at most 100. */
   refused: Map<string, ClientRefusal> = new Map();
+  /** Of them, what this run left unread, or did not come to. */
+  readonly stillRefused = new Set<string>();
   readonly #skipped: SyncView['skipped'] = [];
   readonly #partial = new Map<string, Omit<Left, 'scope'>>();
   run: number | null = null;
@@ -75,6 +77,9 @@ export class Progress {
   }
 
   leavePartial(scope: string, detail: string, trouble: LeftTrouble): void {
+    if (trouble !== 'none' && trouble !== 'unlisted')
+      for (const one of this.refused.keys())
+        if (scope === 'organizations' || isWithin(one, scope)) this.stillRefused.add(one);
     if (this.#partial.size < namedMax || this.#partial.has(scope))
       this.#partial.set(scope, { detail: detail.slice(0, detailCharsMax), trouble });
     else this.#troubles.add(trouble);
@@ -82,8 +87,8 @@ export class Progress {
 
   /** What could not be read of a scope, and of those below it, says nothing any more: it is read otherwise, or once more. */
   withdraw(of: string): void {
-    for (const scope of this.#partial.keys())
-      if (scope === of || scope.startsWith(`${of}/`)) this.#partial.delete(scope);
+    for (const those of [this.#partial, this.stillRefused])
+      for (const scope of those.keys()) if (isWithin(scope, of)) those.delete(scope);
   }
 
   /** What was not read to its end. At most 100. */
@@ -134,6 +139,10 @@ export class Progress {
       reason,
     };
   }
+}
+
+function isWithin(scope: string, of: string): boolean {
+  return scope === of || scope.startsWith(`${of}/`);
 }
 
 /** Before any run. */

@@ -16,7 +16,7 @@ const detailCharsMax = 300;
  */
 export function standingAfter(
   before: SyncStanding | null,
-  run: Pick<Progress, 'wanted' | 'left' | 'refused' | 'isAllRead' | 'organizations'>,
+  run: Pick<Progress, 'wanted' | 'left' | 'refused' | 'stillRefused' | 'isAllRead' | 'organizations'>,
   nowMs: number,
 ): SyncStanding {
   const { organizationId } = run.wanted;
@@ -25,7 +25,8 @@ export function standingAfter(
   const unread = new Map(left.filter(isUnread).map(({ scope, detail }) => [scope, detail]));
   // Where more was left than a run names, what the client is refused is not forgotten for it.
   if (left.length >= unreadMax)
-    for (const [scope, { message }] of run.refused) if (!scopes.has(scope)) unread.set(scope, message ?? '');
+    for (const [scope, { message }] of run.refused)
+      if (run.stillRefused.has(scope) && !scopes.has(scope)) unread.set(scope, message ?? '');
   const brokenOff = new Set(left.filter(hidesWhatIsBelow).map(({ scope }) => scope));
   const wasComeTo = (scope: string) =>
     (organizationId === null || organizationOf(scope) === organizationId) &&

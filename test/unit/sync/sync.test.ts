@@ -545,6 +545,21 @@ describe('what the client is refused', () => {
     expect(await first.look()).toEqual(['client-refused']);
     expect((await hand.store.syncStanding())?.unread[0]).toMatchObject({ scope: '140/equipment' });
   });
+
+  test('is over where it is not met any more, beside more lists than are named', async () => {
+    const many = Array.from({ length: 150 }, (_, place) => seenAs(String(place + 1), {}));
+    const empty = equipment(pageOf([]));
+    const first = processOf({ organizations: [[organizations(...many)]], ...empty });
+    const answered = first.doors.provider.listing;
+    first.doors.provider.listing = async function* (ask, signal) {
+      if (ask.of.what === 'equipment' && ask.of.organizationId === '140') yield missing;
+      else yield* answered(ask, signal);
+    };
+    await first.run();
+    expect(await first.look()).toEqual(['client-refused']);
+    await processOf({ organizations: [[organizations(...many.slice(0, 130))]], ...empty }).run();
+    expect(await first.look()).toEqual([]);
+  });
 });
 
 test('a listing whose later page is never found is begun again a few times, and left', async () => {
