@@ -72,7 +72,10 @@ export interface ConnectionBook {
    * `store.key-missing`.
    */
   learn(): Promise<boolean>;
-  /** Resolves once each valid connection was listed, as far as it can be, by the listing under way or by one more. As `learn`. */
+  /**
+   * Resolves once each valid connection was listed, as far as it can be, by the listing under way or, where it is time for one on
+   * request, by one more: at once while one goes on breaking off, however many ask. Throws as `learn`.
+   */
   sighted(): Promise<unknown>;
   /** Those of one connection; null when the listing did not come to its end. */
   learnOne(connectionId: string): Promise<SeenOrganization[] | null>;
@@ -167,7 +170,7 @@ export function makeConnectionBook(doors: BookDoors): ConnectionBook {
     refresh,
     follow,
     learn,
-    sighted: async () => known() || (learned.underWay() ?? learn()),
+    sighted: async () => known() || (learned.underWay() ?? (learned.isDue() && learn())),
     async learnOne(connectionId) {
       await refresh();
       const list = await listOne(connectionId);

@@ -20,6 +20,8 @@ export interface Learned {
   during(list: () => Promise<HowListed>): Promise<boolean>;
   /** The round that began last, until it has ended. */
   underWay(): Promise<boolean> | null;
+  /** Is it time for one on request? */
+  isDue(): boolean;
   /**
    * null when a whole listing began since. Otherwise one is asked for, unless `mayAsk` is false or one that did not fail for
    * the moment began since, and this is after how many milliseconds it is worth looking again.
@@ -95,6 +97,7 @@ export function makeLearned(clock: Clock, wanted: () => void): Learned {
       return round;
     },
     underWay: () => underWay,
+    isDue: () => nextMs <= clock.steadyMs(),
     since(sinceMs, mayAsk = true) {
       const fromMs = steadyOf(sinceMs);
       return wholeFromMs >= fromMs ? null : askAgain(mayAsk && soughtFromMs < fromMs);

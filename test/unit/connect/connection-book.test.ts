@@ -367,14 +367,28 @@ test('whoever asks before anything was listed waits for the listing under way, a
   expect(clock.nowMs()).toBe(1000);
 });
 
-test('whoever asks after a listing that broke off makes one more', async () => {
+test('whoever asks after a listing that broke off makes one more, when it is time for it', async () => {
   const pages: SightPage[] = [brokenOff];
-  const { book } = stage(pages);
+  const { book, clock } = stage(pages);
   await book.importTokens([named('a')]);
   await book.learn();
+  await clock.advance(20_000);
   pages.splice(0, 1, page('1'));
   await book.sighted();
   expect([...book.sees('c1')]).toEqual(['1']);
+});
+
+test('however many ask while a list goes on breaking off, all is listed no more often than on request', async () => {
+  const { book, calls, clock, rows } = stage([page('1')], undefined, { c2: [brokenOff] });
+  await book.importTokens([named('a'), { ...named('b'), connection: 'c2' }]);
+  expect([...rows.keys()]).toEqual(['c1', 'c2']);
+  const listings = () => calls.filter((call) => call.startsWith('keeps c1')).length;
+  await book.learn();
+  for (let ask = 0; ask < 20; ask += 1) await book.sighted();
+  expect(listings()).toBe(1);
+  await clock.advance(40_000);
+  for (let ask = 0; ask < 20; ask += 1) await book.sighted();
+  expect(listings()).toBe(2);
 });
 
 test('what was listed before something was asked for does not answer it', async () => {
