@@ -108,11 +108,22 @@ export function makeFileContent(parts: RangeParts) {
   async function content(id: string, from: number, version: string | null): Promise<RawRead<FileContent>> {
     const found = await parts.find(id);
     if ('fault' in found) return found;
+    let current = found.value;
     const nextRange = nextRangeOf();
-    const first = await nextRange(found.value, from, { version });
-    if ('fault' in first) return { fault: withStatus(first.fault, found.value) };
+    const rangeAt = async (at: number, before: Before): Promise<RawRead<Range>> => {
+      const asked = await nextRange(current, at, before);
+      if (!('fault' in asked) || asked.fault.answer?.kind !== 'gone') return asked;
+      // Addresses may have moved since it was found: it is found again by its id, once.
+      const today = await parts.find(id);
+      if ('fault' in today) return today;
+      const moved = today.value.item.address !== current.item.address;
+      current = today.value;
+      return moved ? nextRange(current, at, before) : asked;
+    };
+    const first = await rangeAt(from, { version });
+    if ('fault' in first) return { fault: withStatus(first.fault, current) };
     const { bytesTotal, version: read, sha256 } = first.value;
-    const { item } = found.value;
+    const { item } = current;
     const inOne = from === 0 && first.value.bytes.length === bytesTotal;
     if (!inOne && read === null && sha256 === null) return wrong(item.address, nothingTells);
     const said = bytesOf(item.body);
@@ -120,17 +131,8 @@ export function makeFileContent(parts: RangeParts) {
     if (sha256 === null && said !== null && said !== bytesTotal)
       return wrong(item.address, `expected ${said} bytes as its record says, got a file of ${bytesTotal}`);
     const address = shownAddress(item.address) ?? '';
-    let current = found.value;
     const next = async (at: number) => {
-      let more = await nextRange(current, at, first.value);
-      if ('fault' in more && more.fault.answer?.kind === 'gone') {
-        // Addresses may have moved since the last range: it is found again by its id, once.
-        const today = await parts.find(id);
-        if ('fault' in today) throw cut(today.fault, address);
-        const moved = today.value.item.address !== current.item.address;
-        current = today.value;
-        if (moved) more = await nextRange(current, at, first.value);
-      }
+      const more = await rangeAt(at, first.value);
       if ('fault' in more) throw cut(more.fault, address);
       return more.value;
     };

@@ -210,6 +210,23 @@ test('a disk that takes only a part of a file leaves nothing behind and says so'
   expect(existsSync(output)).toBe(false);
 });
 
+test('a file whose address moves between its record and its first bytes is found again by its id', async () => {
+  const file = await sized(5_000_003);
+  const output = join(folder, 'moved.zip');
+  await story.simulator.setFaults([{ match: { path: await pathOf(file) }, times: 1, held: true }]);
+  const asked = async () => (await story.requests()).filter(({ path }) => path.endsWith(file.id)).length;
+  const before = await asked();
+  const download = startCommand(['files', 'get', file.id, '--output', output], {
+    TRAMLINE_URL: story.service.operationsUrl,
+  });
+  await until(async () => (await asked()) > before, { withinMs: 20_000, what: 'the record being asked for' });
+  await story.simulator.moveLinks();
+  await story.simulator.setFaults([]);
+  const { code, out, error } = await download.ended;
+  expect([code, error, out]).toEqual([0, '', expect.stringContaining('agrees with the provider’s digest')]);
+  expect(statSync(output).size).toBe(5_000_003);
+});
+
 // Last: some of it changes the world.
 test('whatever any described route is asked, its answer is described, and no fault of ours', async () => {
   const requests = generateRequests(4, 20_260);

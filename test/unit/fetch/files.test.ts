@@ -342,6 +342,30 @@ describe('a range that is not found', () => {
     expect(await chunksOf()).toEqual([1000, 1000, 500]);
   });
 
+  test('is the first one, and the file is found again all the same', async () => {
+    found();
+    api().get('/platform/files/f1').matchHeader('range', 'bytes=0-999').reply(404, '', bytes);
+    moves();
+    movedRange(0, 999, '"v1"');
+    movedRange(1000, 1999, '"v1"');
+    movedRange(2000, 2499, '"v1"');
+    expect(await chunksOf()).toEqual([1000, 1000, 500]);
+  });
+
+  test('is the first one, and the record still stands there: it has no bytes', async () => {
+    const pending = { status: 'UPLOAD_PENDING' };
+    found('f1', pending);
+    api().get('/platform/files/f1').matchHeader('range', 'bytes=0-999').reply(404, '', bytes);
+    found('f1', pending);
+    const detail = 'its status is UPLOAD_PENDING, and the provider has no bytes of it';
+    expect(await staged.client.data.fileContent('f1', 0, null)).toMatchObject({ fault: { detail } });
+    found();
+    api().get('/platform/files/f1').matchHeader('range', 'bytes=0-999').reply(404, '', bytes);
+    found();
+    const fault = { answer: { kind: 'gone' }, address: `${files}/f1` };
+    expect(await staged.client.data.fileContent('f1', 0, null)).toMatchObject({ fault });
+  });
+
   test('is not read of another version that stands there', async () => {
     notFound();
     moves();
