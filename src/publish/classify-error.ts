@@ -84,6 +84,9 @@ export function describeError(error: unknown): { code: string; detail: string } 
       const why = reason || ownWords(at);
       return { code, detail: `no connection${broker}${why && ` (${why})`}` };
     }
+    // What kafkajs says of a broker whose connection ended before it knew what that one speaks.
+    if (at.message === 'Broker not connected')
+      return { code: connectionLost, detail: `no connection${broker}` };
     if (typeof at.name === 'string') name = at.name;
   }
   return { code: name || 'UNKNOWN', detail: `${name || 'an unknown error'}${broker}` };

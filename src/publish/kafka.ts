@@ -92,7 +92,8 @@ class KafkaTarget implements PublishTarget {
       if (error instanceof Problem) throw error;
       const { code, detail } = describeError(error);
       const problem = kindOf(code) === 'denied' ? 'publish.refused' : 'publish.unavailable';
-      throw new Problem(problem, `Kafka cannot be used: ${detail}`, error);
+      const where = detail.includes(' at ') ? '' : ` at ${brokers.join(', ')}`;
+      throw new Problem(problem, `Kafka cannot be used: ${detail}${where}`, error);
     }
   }
 

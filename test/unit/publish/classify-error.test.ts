@@ -56,6 +56,15 @@ test('a failed connection names the broker and the reason', () => {
   });
 });
 
+test('a broker that is asked before it is connected is a failed connection', async () => {
+  const Broker = require('kafkajs/src/broker');
+  const logger = { namespace: () => ({ debug() {}, error() {} }) };
+  const asking = new Broker({ connectionPool: {}, logger }).metadata(['t']);
+  const error = await asking.catch((thrown: unknown) => thrown);
+  const wrapped = new errors.KafkaJSNonRetriableError(error, { cause: error });
+  expect(describeError(wrapped)).toEqual({ code: 'CONNECTION', detail: 'no connection' });
+});
+
 test('a failed connection without a code is told in its own words', () => {
   const error = new errors.KafkaJSConnectionError('Failed to connect: key values mismatch', {
     broker: 'b1:9093',
