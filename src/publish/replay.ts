@@ -75,7 +75,8 @@ export function makeReplay(
   const viewOf = (progress: Shown): ReplayView => {
     const { wanted, counts, former, startedAtMs, endedAtMs, ...rest } = progress;
     const { how, toTopic, dryRun } = wanted;
-    const tookMs = Math.round((endedAtMs ?? clock.nowMs()) - startedAtMs);
+    // Begun a moment ahead of the clock, or before it was set back.
+    const tookMs = Math.max(0, Math.round((endedAtMs ?? clock.nowMs()) - startedAtMs));
     return {
       ...rest,
       ...counts,

@@ -293,6 +293,7 @@ test('a replay is told of by when it began, also after the next has begun at onc
   const { startedAt } = await run(dry);
   const next = await replay.begin({ ...dry, how: 'reads' });
   expect(next.startedAt).not.toBe(startedAt);
+  expect(next.tookMs).toBe(0);
   expect(replay.view(startedAt)).toMatchObject({ startedAt, state: 'ended', how: 'newest', selected: 2 });
   expect(replay.view(next.startedAt)).toMatchObject({ state: 'running', how: 'reads' });
   for (const other of [null, '1999-01-01T00:00:00.000Z'])
