@@ -54,6 +54,8 @@ export function makeSync(doors: SyncDoors, options: ScheduleOptions, failed: (er
   const { intervalMs, leaseMs, holder } = options;
   const beganAtMs = makeBeginnings(clock);
   let current: Current | null = null;
+  /** The last that was not another process's to run. */
+  let begun: Progress | null = null;
   let stopped = false;
 
   async function work(progress: Progress, cut: AbortController): Promise<void> {
@@ -71,10 +73,11 @@ export function makeSync(doors: SyncDoors, options: ScheduleOptions, failed: (er
   }
 
   async function runOnce(progress: Progress, signal: AbortSignal): Promise<void> {
-    const begun = await store.beginRun(progress.wanted);
-    const { run, resumed } = begun;
-    Object.assign(progress, { run, resumed, refused: await refusedBefore(run, current, store) });
-    progress.listings.begin(begun);
+    const opened = await store.beginRun(progress.wanted);
+    const { run, resumed } = opened;
+    Object.assign(progress, { run, resumed, refused: await refusedBefore(run, begun, store) });
+    begun = progress;
+    progress.listings.begin(opened);
     const ask = makeSlots(options.requestsAtOnce);
     const seen = await runSync({ doors, options, progress, run, signal, ask });
     if (signal.aborted) throw new RunStopped(stopped ? 'the process stops' : 'the lease was lost');
@@ -115,7 +118,7 @@ export function makeSync(doors: SyncDoors, options: ScheduleOptions, failed: (er
   return {
     begin,
     view,
-    refused: () => refusedOf(current),
+    refused: () => (begun?.run == null ? null : { run: begun.run, listings: begun.refused }),
     async ended() {
       await current?.work;
       return view();
@@ -130,14 +133,8 @@ export function makeSync(doors: SyncDoors, options: ScheduleOptions, failed: (er
 }
 
 /** What was met in a run that was stopped here is in no standing yet. */
-async function refusedBefore(run: number, current: Current | null, store: SyncDoors['store']) {
-  const before = current?.before;
+async function refusedBefore(run: number, before: Progress | null, store: SyncDoors['store']) {
   return before?.run === run ? before.refused : refusedIn(await store.syncStanding());
-}
-
-function refusedOf(current: Current | null): ReturnType<Sync['refused']> {
-  const begun = current?.progress.run === null ? current.before : current?.progress;
-  return begun?.run == null ? null : { run: begun.run, listings: begun.refused };
 }
 
 function viewOf(current: Current | null, startedAt: string | null, nowMs: number): SyncView {

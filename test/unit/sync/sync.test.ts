@@ -522,6 +522,11 @@ describe('what the client is refused', () => {
     expect([first.told(), await first.look()]).toEqual([['client-refused'], ['client-refused']]);
     expect(await first.run()).toMatchObject({ state: 'stopped', resumed: true });
     expect(await first.look()).toEqual(['client-refused']);
+    // Another process has it, and has not come so far.
+    await hand.store.holdLease('sync', 'another', leaseMs);
+    for (const _try of [1, 2]) expect(await first.run()).toMatchObject({ state: 'stopped', run: null });
+    expect(await first.look()).toEqual(['client-refused']);
+    under.advance(leaseMs);
     await processOf({}).run();
     expect(await first.look()).toEqual([]);
   });
