@@ -16,6 +16,8 @@ export interface AlertBook {
   save(all: Alert[], changed: Alert[]): Promise<void>;
   /** What is known without asking. */
   remembered(): Alert[];
+  /** What was decided last could not be written: the store tells less than is known. */
+  isBehind(): boolean;
   /** Writes what is still kept, for who leads now. */
   settle(): Promise<void>;
 }
@@ -28,13 +30,17 @@ export function makeAlertBook(store: Alerts, clock: Clock): AlertBook {
   /** What was decided and is not written, each with the row that it was decided on. */
   const unsaved = new Map<string, { alert: Alert; on: string }>();
   let stored = new Map<string, Alert>();
+  let behind = false;
   const rowOf = (fingerprint: string) => JSON.stringify(stored.get(fingerprint));
 
-  async function unlessAway(work: () => Promise<void>): Promise<void> {
+  /** False where it was. */
+  async function unlessAway(work: () => Promise<void>): Promise<boolean> {
     try {
       await work();
+      return true;
     } catch (error) {
       if (!isProblem(error, 'store.unavailable')) throw error;
+      return false;
     }
   }
 
@@ -71,9 +77,10 @@ export function makeAlertBook(store: Alerts, clock: Clock): AlertBook {
         const { fingerprint } = alert;
         unsaved.set(fingerprint, { alert, on: unsaved.get(fingerprint)?.on ?? rowOf(fingerprint) });
       }
-      await unlessAway(write);
+      behind = !(await unlessAway(write));
     },
     remembered: () => known,
+    isBehind: () => behind,
     async settle() {
       if (unsaved.size === 0) return;
       await unlessAway(async () => {

@@ -6,7 +6,7 @@
 import type { Alert, Condition, Told } from '../model/alert';
 import type { Alerts } from '../model/store';
 import type { Clock } from '../tools/clock';
-import { makeAlertBook } from './alert-book';
+import { type AlertBook, makeAlertBook } from './alert-book';
 import { conditionRows } from './catalogue';
 import { converge } from './converge';
 import { type DueTimes, offeredTo, pickDue, sentAfter } from './due';
@@ -78,6 +78,8 @@ export interface Alerting {
   step(): Promise<'worked' | 'empty'>;
   /** What this process knows of alerts without asking the store; null while another leads. */
   remembered(): Alert[] | null;
+  /** It leads, and the store tells less than it remembers, since it takes no writes. */
+  isBehind(): boolean;
   /** Lets another process go on at once. Throws what the store throws. */
   close(): Promise<void>;
 }
@@ -181,7 +183,14 @@ export function makeAlerting(parts: AlertingParts): Alerting {
     return moved + posts.length > 0 ? 'worked' : 'empty';
   }
 
-  return { step, remembered: () => (leading ? book.remembered() : null), close: leader.giveBack };
+  return { step, ...recallOf(book, () => leading), close: leader.giveBack };
+}
+
+function recallOf(book: AlertBook, leads: () => boolean): Pick<Alerting, 'remembered' | 'isBehind'> {
+  return {
+    remembered: () => (leads() ? book.remembered() : null),
+    isBehind: () => leads() && book.isBehind(),
+  };
 }
 
 /** The alerts with what their sinks answered; those that nobody answered for are the same objects. */

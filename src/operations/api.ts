@@ -62,10 +62,15 @@ export interface ApiDoors {
   /** null when the organization is unknown. */
   forget(organizationId: string): Promise<Forgotten | null>;
   check(): Promise<CheckLine[]>;
-  /** For how long nobody evaluates alerts; null when nobody ever did. Throws what the store throws. */
+  /**
+   * For how long nobody evaluates alerts; null when nobody ever did. Throws what the store throws, also where that takes no
+   * writes: then nobody can be known by it.
+   */
   unattendedMs(): Promise<number | null>;
   unattended: UnattendedOptions;
   nowMs(): number;
+  /** The store takes no writes, and this process knows more of alerts than stands there. */
+  areAlertsUnsaved(): boolean;
   /** While the store does not answer: what this process remembers, and the store's own alert where it is not among that. */
   alertsWithoutStore(): { own: Alert | null; remembered: Alert[] };
   /** The sinks that have not taken it as it is. */
@@ -191,15 +196,22 @@ function decideEach(
 /** Whoever was paged for the store looks here: it is shown without it, too. */
 async function listAlerts(doors: ApiDoors): Promise<AlertView[]> {
   const viewOf = (alert: Alert) => alertView(alert, doors.notTold(alert));
+  const stored = doors.areAlertsUnsaved() ? null : await storedAlerts(doors);
+  if (stored !== null) return stored.map((alert) => ('fingerprint' in alert ? viewOf(alert) : alert));
+  const { own, remembered } = doors.alertsWithoutStore();
+  // Whether another process has told the sinks of it is not known here.
+  return [...(own === null ? [] : [alertView(own, [])]), ...remembered.map(viewOf)];
+}
+
+/** With that for nobody who evaluates them; null where the store is away. */
+async function storedAlerts(doors: ApiDoors): Promise<(Alert | AlertView)[] | null> {
   try {
     const unattended = unattendedAlert(await doors.unattendedMs(), doors.nowMs(), doors.unattended);
-    const alerts = (await doors.store.listAlerts()).map(viewOf);
+    const alerts = await doors.store.listAlerts();
     return unattended === null ? alerts : [unattended, ...alerts];
   } catch (error) {
     if (!isProblem(error, 'store.unavailable')) throw error;
-    const { own, remembered } = doors.alertsWithoutStore();
-    // Whether another process has told the sinks of it is not known here.
-    return [...(own === null ? [] : [alertView(own, [])]), ...remembered.map(viewOf)];
+    return null;
   }
 }
 

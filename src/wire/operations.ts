@@ -89,8 +89,11 @@ export function apiOf(
   const sinks = sinksOf(loaded.settings, null);
   // As the metric counts: where no worker ever stood beside a receiver, for as long as that runs.
   const receives = worker === null && writeAlert !== null;
-  const unattendedMs = async () =>
-    (await store.leaseFreeMs(alertsLease)) ?? (receives ? performance.now() : null);
+  const unattendedMs = async () => {
+    const freeMs = (await store.leaseFreeMs(alertsLease)) ?? (receives ? performance.now() : null);
+    if (freeMs !== null && freeMs > 0) await store.ready();
+    return freeMs;
+  };
   const own = alone?.own ?? null;
   const standIn = alone?.standIn ?? null;
   const ownCheck = standIn?.hasConnections === false ? null : (own?.check ?? null);
@@ -126,6 +129,7 @@ export function apiOf(
     unattendedMs,
     unattended: { runbookBase, journalDays: loaded.settings.journalDays },
     nowMs: systemClock.nowMs,
+    areAlertsUnsaved: () => worker?.alerting.isBehind() ?? false,
     alertsWithoutStore: () => withoutStore(loaded, worker),
     notTold: (alert) => notTold(alert, sinks).map(({ sink }) => sink),
     testAlerts: () => testAlerts(loaded.settings, writeAlert),

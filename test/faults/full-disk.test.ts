@@ -96,6 +96,9 @@ describeWithNeighbour(
         const [tasks, ledger] = await Promise.all([story.tasks(), story.ledger(), post(statuses.length)]);
         expect(tasks).not.toEqual([]);
         expect(ledger).toMatchObject({ lost: 0 });
+        const alerts = await story.alerts();
+        expect(alerts).toContainEqual(expect.objectContaining({ name: page.name, state: 'firing' }));
+        expect(alerts.map(({ name }) => name)).not.toContain('TramlineWorkersAbsent');
       }
 
       rmSync(ballast);

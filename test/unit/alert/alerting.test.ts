@@ -59,6 +59,7 @@ function setUp(parts: Partial<AlertingParts> = {}) {
     step: () => alerting.step(),
     close: () => alerting.close(),
     remembered: () => alerting.remembered(),
+    isBehind: () => alerting.isBehind(),
     /** A new process on the same store. */
     restart() {
       alerting = make();
@@ -598,6 +599,23 @@ test('who is cut off from the store tells no more of it than the store is away, 
     { name: 'TramlineStoreUnavailable', state: 'resolved' },
   ]);
   expect(other.manager.news().flat()).toContain('TramlineStoreUnavailable resolved');
+});
+
+test('the store is behind from what could not be written until that is', async () => {
+  const world = setUp();
+  const saveAlerts = jest.spyOn(world.store, 'saveAlerts');
+  await world.pass(2);
+  expect(world.isBehind()).toBe(false);
+  // It can be read, and takes nothing.
+  saveAlerts.mockRejectedValue(new Problem('store.unavailable', 'database or disk is full'));
+  world.conditions.push({ name: 'kafka-unavailable', sinceMs: noonMs, detail: 'No broker answers.' });
+  await world.pass(2);
+  expect(world.isBehind()).toBe(true);
+  expect(await world.store.listAlerts()).toEqual([]);
+  expect(world.remembered()).toMatchObject([{ state: 'firing' }]);
+  saveAlerts.mockRestore();
+  await world.pass(2);
+  expect(world.isBehind()).toBe(false);
 });
 
 test('what it tells is remembered while it leads, also where the store does not answer, and by nobody else', async () => {

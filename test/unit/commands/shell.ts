@@ -74,6 +74,7 @@ export function makeShell(): Shell {
       nowMs: () => nowMs,
       probeNow: async (id) => organizations.some((organization) => organization.id === id) && shell.probed,
       notTold: () => [],
+      areAlertsUnsaved: () => false,
       alertsWithoutStore: () => ({ own: null, remembered: [] }),
       manageUrl: (id) => (id === '4711' ? 'https://connections.test/manage' : null),
       endConnection: async (id) => id === '4711',

@@ -55,6 +55,7 @@ function open(token: Secret | null = null): OperationsServer {
   server = makeOperationsServer({
     api: makeApi({
       notTold: () => [],
+      areAlertsUnsaved: () => false,
       alertsWithoutStore: () => ({ own: null, remembered: [] }),
       store: sample.store,
       rejudge,

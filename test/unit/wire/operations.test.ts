@@ -27,6 +27,25 @@ async function told(freeMs: number | null, write: typeof writeAlert | null) {
   return [alerts, checked?.state];
 }
 
+test('of a store that can be read and takes no writes nobody is known to be missing: it is what fires', async () => {
+  const away = async () => {
+    throw new Problem('store.unavailable', 'database or disk is full');
+  };
+  const store = { leaseFreeMs: async () => 60_000, listAlerts: async () => [], ready: away };
+  const api = apiOf(settings, store as unknown as Store, null, writeAlert);
+  expect(await api.alerts()).toMatchObject([{ name: 'TramlineStoreUnavailable', state: 'firing' }]);
+  const checked = (await api.check()).find(({ name }) => name === 'alerts');
+  expect(checked).toMatchObject({ state: 'failed', detail: 'database or disk is full' });
+});
+
+test('a worker whose alerts could not be written tells what it remembers', async () => {
+  const store = { leaseFreeMs: async () => 0, listAlerts: async () => [], ready: async () => {} };
+  const alerting = { isBehind: () => true, remembered: () => [anAlert({ labels: { alertname: 'A' } })] };
+  const worker = { alerting, conditions: () => [], connecting: {} } as unknown as Worker;
+  const names = (await apiOf(settings, store as unknown as Store, worker).alerts()).map(({ name }) => name);
+  expect(names).toEqual(['TramlineStoreUnavailable', anAlert().name]);
+});
+
 test('a receiver that no worker ever stood beside says so as long as it runs', async () => {
   expect(await told(null, writeAlert)).toEqual([[['TramlineWorkersAbsent', true]], 'warning']);
   expect(await told(0, writeAlert)).toEqual([[], 'ok']);
@@ -76,7 +95,7 @@ describe('while the store does not answer', () => {
   const workerOf = (remembered: Alert[] | null, sinceMs: number) =>
     ({
       conditions: () => [{ name: 'store-unavailable', sinceMs, detail: 'canary' }],
-      alerting: { remembered: () => remembered },
+      alerting: { remembered: () => remembered, isBehind: () => false },
       connecting: {},
     }) as unknown as Worker;
   const listed = (worker: Worker | null) => apiOf(settings, store, worker, writeAlert).alerts();
