@@ -427,6 +427,65 @@ export function storeSyncSuite(name: string, open: () => Promise<StoreUnderTest>
       expect(await hand.store.hintAbsent(begun.run, organizationId, 'equipment', 0.05)).toBe(0);
     });
 
+    describe('whose it is where no read knew it is what a page says', () => {
+      const ofAnn = { ...hintOf('1', '4712'), user: 'ann' };
+      const named = { address: address('1'), organizationId, resource: null, modifiedTime: null };
+      const owned = { organizationId, hintedOrganizationId: organizationId, hintedUser: 'ann' };
+
+      test('of what was set aside, which is tried again, also where it is set aside and released once more', async () => {
+        await hand.put([ofAnn]);
+        await hand.quarantine(await hand.takeAt(address('1')));
+        under.advance(60_000);
+        expect(await page(await begin(), { drafts: [draftOf('1', 'a')] })).toMatchObject({ left: 1 });
+        const task = await hand.takeAt(address('1'));
+        expect(task).toMatchObject(owned);
+        await hand.quarantine(task);
+        await hand.reopenLater();
+        const [entry] = await hand.store.listQuarantine({ limit: 9, after: null });
+        expect(await hand.store.releaseQuarantine(entry!.id)).toBe('released');
+        const again = await hand.takeAt(address('1'));
+        expect(again).toMatchObject(owned);
+        expect(await hand.finish(again, draftOf('1', 'a'))).toMatchObject({ outcome: 'published' });
+      });
+
+      test.each<[string, Partial<ListedPage>]>([
+        ['shows', { drafts: [draftOf('1', 'a')] }],
+        ['names', { hints: [named] }],
+      ])('of what waits, where the page %s it, also after it was given up', async (_what, shown) => {
+        await hand.put([ofAnn]);
+        await page(await begin(), shown);
+        const task = await hand.takeAt(address('1'));
+        expect(task).toMatchObject(owned);
+        await hand.quarantine(task);
+        const [entry] = await hand.store.listQuarantine({ limit: 9, after: null });
+        await hand.store.discardQuarantine(entry!.id);
+        under.advance(60_000);
+        await hand.put([ofAnn]);
+        expect(await hand.takeAt(address('1'))).toMatchObject({
+          organizationId,
+          hintedOrganizationId: '4712',
+        });
+      });
+
+      test('of what is being read, and given up', async () => {
+        await hand.put([ofAnn, { ...hintOf('2', '4712'), user: 'ann' }]);
+        const [first, second] = await hand.store.take(2);
+        await hand.quarantine(second!);
+        const [entry] = await hand.store.listQuarantine({ limit: 9, after: null });
+        await hand.store.discardQuarantine(entry!.id);
+        under.advance(1000);
+        await page(await begin(), { drafts: [draftOf('1', 'a'), draftOf('2', 'a')] });
+        await hand.quarantine(first!);
+        expect(await hand.quarantined()).toEqual([]);
+        expect(await hand.takeAt(address('1'))).toMatchObject(owned);
+        await hand.put([{ ...hintOf('2', '4712'), user: 'ann' }]);
+        expect(await hand.takeAt(address('2'))).toMatchObject({
+          organizationId,
+          hintedOrganizationId: '4712',
+        });
+      });
+    });
+
     describe('what was not found and is waited for is read at once', () => {
       const modifiedTime = '2026-01-02T00:00:00.000Z';
       const named = (time: string | null) => ({

@@ -96,6 +96,7 @@ export async function finishDraft(
 async function finishNew(slate: Slate, listed: Listed, draft: EventDraft): Promise<'changed' | 'left'> {
   const { address, organizationId } = draft;
   const provisional = listed.atAddress.get(address);
+  if (provisional !== undefined) keepOwner(slate, provisional, organizationId);
   if (provisional !== undefined && (provisional.state !== 'done' || isSuperseded(provisional, listed))) {
     noteListed(slate, listed, provisional);
     // A read found nothing there since the page was asked for: only another one knows better.
@@ -135,6 +136,17 @@ function acceptedState({ connectionId }: Listed, draft: EventDraft): Partial<Tas
   };
 }
 
+/** Whose it is was only claimed, by a delivery whose user may not be able to read it: a listing knows, as a read does. */
+function keepOwner(slate: Slate, task: TaskRow, organizationId: string): void {
+  if (task.organization_id !== null) return;
+  slate.change(task, {
+    organization_id: organizationId,
+    hinted_organization_id: organizationId,
+    lane: organizationId,
+  });
+  if (task.due_at !== null) slate.context.lanes.expect(organizationId, task.due_at);
+}
+
 function noteListed(slate: Slate, { run, listingId }: Listed, task: TaskRow): void {
   slate.change(task, { listed_run: run, listed_in: listingId });
 }
@@ -167,6 +179,7 @@ export function followHint(slate: Slate, listed: Listed, hint: ListedHint): void
     listed.atAddress.get(address ?? '');
   if (known !== undefined) {
     noteListed(slate, listed, known);
+    keepOwner(slate, known, organizationId);
     const same =
       modifiedTime !== null &&
       !known.deleted &&

@@ -149,10 +149,11 @@ export function finishDraft(
 function finishNew(context: Context, listed: Listed, draft: EventDraft): 'changed' | 'left' {
   const { database } = context;
   const provisional = database.get(
-    `SELECT t.id, t.state, t.lane, t.read_at, t.accepted_revision FROM aliases a JOIN tasks o ON o.id = a.task_id
-     JOIN tasks t ON t.id = coalesce(o.joined_to, o.id) WHERE a.address = ?`,
+    `SELECT t.id, t.state, t.lane, t.organization_id, t.due_at, t.read_at, t.accepted_revision FROM aliases a
+     JOIN tasks o ON o.id = a.task_id JOIN tasks t ON t.id = coalesce(o.joined_to, o.id) WHERE a.address = ?`,
     draft.address,
   );
+  if (provisional !== undefined) keepOwner(context, provisional, draft.organizationId);
   const readSince = Number(provisional?.accepted_revision ?? 0) > listed.revision;
   if (provisional !== undefined && (provisional.state !== 'done' || readSince)) {
     noteListed(context, listed, provisional);
@@ -196,6 +197,23 @@ function finishNew(context: Context, listed: Listed, draft: EventDraft): 'change
   const cause = `sync ${listed.run}`;
   for (const event of events) writeEvent(context, { ...event, taskId, acceptedAtMs: null, cause });
   return 'changed';
+}
+
+/** Whose it is was only claimed, by a delivery whose user may not be able to read it: a listing knows, as a read does. */
+function keepOwner(
+  { database, lanes, organizations, undo }: Context,
+  task: Row,
+  organizationId: string,
+): void {
+  if (task.organization_id !== null) return;
+  organizations.ensure(organizationId, database, undo);
+  database.run(
+    'UPDATE tasks SET organization_id = ?1, hinted_organization_id = ?1, lane = ?1 WHERE id = ?2',
+    organizationId,
+    Number(task.id),
+  );
+  Object.assign(task, { organization_id: organizationId, lane: organizationId });
+  if (task.due_at !== null) lanes.expect(organizationId, Number(task.due_at));
 }
 
 function noteListed(context: Context, { run, listingId }: Listed, task: Row): void {
@@ -252,6 +270,7 @@ export function followHint(context: Context, listed: Listed, hint: ListedHint): 
     );
   if (known !== undefined) {
     noteListed(context, listed, known);
+    keepOwner(context, known, organizationId);
     const same =
       modifiedTime !== null &&
       known.deleted === 0 &&
