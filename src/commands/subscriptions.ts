@@ -7,8 +7,13 @@ import { readFileSync } from 'node:fs';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { Api } from '../model/api';
 import { Problem } from '../model/problem';
-import { shellWord } from '../model/shell-word';
-import type { DeliveryView, DeliveryWanted, SubscriptionView } from '../model/subscription';
+import { shellValue, shellWord } from '../model/shell-word';
+import type {
+  DeliveryView,
+  DeliveryWanted,
+  ForgottenSubscription,
+  SubscriptionView,
+} from '../model/subscription';
 import { type Action, type CommandContext, withApiOrNewStore } from './context';
 import { exitCodes } from './exit-code';
 import { printListing } from './listing';
@@ -34,6 +39,7 @@ const columns: Column<SubscriptionView>[] = [
   { title: 'ID', of: ({ id }) => id },
   { title: 'EVENT TYPE', of: ({ eventTypeId }) => textOf(eventTypeId) },
   { title: 'STATUS', of: ({ status }) => textOf(status) },
+  { title: 'HERE', of: ({ refusedHere }) => (refusedHere === true ? 'refused' : null) },
   { title: 'FILTERS', of: ({ filters }) => filtersOf(filters), gives: true },
 ];
 
@@ -64,7 +70,9 @@ export function registerSubscriptions(program: Command, action: Action<Wishes>):
       .description(description)
       .action(
         action((context, id) =>
-          withApiOrNewStore(context, async (api) => show(context, await api.subscriptions[verb](id ?? ''))),
+          withApiOrNewStore(context, async (api) =>
+            showEnd(context, await api.subscriptions[verb](id ?? '')),
+          ),
         ),
       );
   }
@@ -103,10 +111,12 @@ function list(context: CommandContext): Promise<number> {
   return withApiOrNewStore(context, async ({ subscriptions }) => {
     let count = 0;
     let expired: string | null = null;
+    let refused: string | null = null;
     async function* noticed() {
       for await (const line of subscriptions.list()) {
         count += 1;
-        if ('item' in line && line.item.status === 'Expired') expired ??= line.item.id;
+        if ('item' in line && line.item.refusedHere === true) refused ??= line.item.id;
+        else if ('item' in line && line.item.status === 'Expired') expired ??= line.item.id;
         yield line;
       }
     }
@@ -115,6 +125,10 @@ function list(context: CommandContext): Promise<number> {
       output.next('tramline subscriptions create --event-type fieldOperation --organization ID');
     if (expired !== null)
       output.next(`Make it active again: tramline subscriptions renew ${shellWord(expired)}`);
+    if (refused !== null) {
+      const why = 'No token of it is known here, so what it delivers is refused';
+      output.next(`${why}: end it, and create another: tramline subscriptions end ${shellWord(refused)}`);
+    }
     return code;
   });
 }
@@ -146,6 +160,32 @@ async function tellBlocked({ output }: CommandContext, api: Api, id: string): Pr
     `organization ${id} is ${found.access}: what changes there is read and published once it may be read; ` +
       `what it waits for: tramline organizations get ${shellWord(id)}`,
   );
+}
+
+/** Not done where nobody could ask the provider: its user has to consent again before that. */
+function showEnd(context: CommandContext, ended: SubscriptionView | ForgottenSubscription): number {
+  if (!isForgotten(ended)) return show(context, ended);
+  const { output } = context;
+  const { id, user } = ended;
+  const left =
+    'The provider could not be asked: unless it has ended there, ' +
+    'it goes on until its user consents again and it is ended once more.';
+  const connect = `tramline connect${user === null ? '' : ` --user ${shellValue(user)}`}`;
+  const end = `tramline subscriptions end ${shellWord(id)}`;
+  if (output.json) {
+    output.value(ended);
+    output.warn(`tramline: ${id} is forgotten here. ${left} Next: \`${connect}\`, then \`${end}\``);
+  } else {
+    output.prose('', `${id} is forgotten here, and looked after no more.`);
+    output.prose('', left);
+    output.next(`Let its user consent again: ${connect}`);
+    output.next(`Then end it there: ${end}`);
+  }
+  return exitCodes.customerMustAct;
+}
+
+function isForgotten(ended: SubscriptionView | ForgottenSubscription): ended is ForgottenSubscription {
+  return 'atProvider' in ended && ended.atProvider === false;
 }
 
 function set(context: CommandContext, options: Settings): Promise<number> {

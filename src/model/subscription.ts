@@ -45,8 +45,19 @@ export interface SubscriptionCalls {
   changeDelivery(connectionId: string, body: unknown): Promise<RawRead<null>>;
 }
 
-/** A document of the provider as it says it, but for secrets: these are `[secret]`. */
-export type SubscriptionView = { id: string; [fact: string]: unknown };
+/**
+ * A document of the provider as it says it, but for secrets: these are `[secret]`. `refusedHere`, where it is true, is ours: no
+ * token of it is known here, and its deliveries are refused.
+ */
+export type SubscriptionView = { id: string; refusedHere?: unknown; [fact: string]: unknown };
+/** Of one whose end nobody could ask the provider for: only what was held of it here is no more. */
+export type ForgottenSubscription = {
+  id: string;
+  state: 'forgotten';
+  atProvider: false;
+  /** Whose consent is missing. */
+  user: string | null;
+};
 export type DeliveryView = { [fact: string]: unknown };
 
 export interface SubscriptionWanted {
@@ -74,7 +85,7 @@ export interface SubscriptionsApi {
   create(wanted: SubscriptionWanted): Promise<SubscriptionView>;
   /** Ends nothing that is lost: an `Expired` one is `Active` again. */
   renew(id: string): Promise<SubscriptionView>;
-  end(id: string): Promise<SubscriptionView>;
+  end(id: string): Promise<SubscriptionView | ForgottenSubscription>;
   delivery(): Promise<DeliveryView>;
   setDelivery(wanted: DeliveryWanted): Promise<DeliveryView>;
 }

@@ -21,6 +21,8 @@ export interface SubscribeDoors {
   target: string | null;
   /** Whether a delivery must carry an Authorization value. */
   needsAuthorization: boolean;
+  /** Whether each of its elements must carry a token that is known. */
+  needsToken: boolean;
   problemOf(fault: RawFault): Error;
   listingFaultOf(fault: RawFault): ListingFault;
   clock: Clock;

@@ -7,7 +7,13 @@ import type { Connection } from '../model/connection';
 import { missingConsents } from '../model/missing-consents';
 import { Problem } from '../model/problem';
 import type { Listed, RawFault, RawItem } from '../model/provider-data';
-import type { SubscriptionsApi, SubscriptionView, SubscriptionWanted } from '../model/subscription';
+import type {
+  ForgottenSubscription,
+  StoredWebhookSecret,
+  SubscriptionsApi,
+  SubscriptionView,
+  SubscriptionWanted,
+} from '../model/subscription';
 import { typeNameOf } from '../model/type-name';
 import { Secret } from '../tools/secret';
 import { afterChange } from './after-change';
@@ -21,6 +27,7 @@ import {
   withoutSecret,
 } from './documents';
 import type { SubscribeDoors } from './doors';
+import { isRefusedHere } from './refused-here';
 
 /**
  * What commands ask of subscriptions. Rejects with coded problems where the provider refuses or nobody could hear what
@@ -50,14 +57,14 @@ export function makeSubscriptionsApi(doors: SubscribeDoors): SubscriptionsApi {
       // One that no key opens is not known any more, and is forgotten all the same.
       const stored = [...doors.book.held('token'), ...doors.book.unopened()];
       const own = stored.filter(({ kind, subscriptionId }) => kind === 'token' && subscriptionId === id);
-      const tokens = new Set(own.map((token) => token.id));
-      const found = await find(doors, id, tokens.size > 0);
-      if (found === null && tokens.size === 0) throw unknown(id);
+      const found = await find(doors, id, own.length > 0);
+      if (found === null && own.length === 0) throw unknown(id);
       if (found !== null && found.status !== 'Terminated') await changeStatus(doors, found, 'Terminated');
-      for (const token of tokens) await doors.book.drop(token);
+      for (const token of new Set(own.map((one) => one.id))) await doors.book.drop(token);
       for (const token of doors.book.inState('token', 'given')) {
         if (token.subscriptionId === id) await doors.book.bind(token.id, null, { connectionId: null });
       }
+      if (found === null && !wasAsked(doors, own)) return forgottenOf(id, own);
       const body = { status: 'Terminated' };
       return viewOf((found === null ? null : await afterChange(findAgain(doors, found))) ?? { id, body });
     },
@@ -141,7 +148,8 @@ async function* views(doors: SubscribeDoors): AsyncGenerator<Listed<Subscription
     for (const subscription of seen) {
       if (shown.has(subscription.id)) continue;
       shown.add(subscription.id);
-      yield { item: viewOf(subscription) };
+      const isRefused = isRefusedHere(doors, subscription);
+      yield { item: { ...viewOf(subscription), ...(isRefused && { refusedHere: true }) } };
     }
     if (fault !== null) yield { fault: doors.listingFaultOf(fault) };
   }
@@ -171,6 +179,19 @@ async function find(doors: SubscribeDoors, id: string, known = false): Promise<S
   const [fault] = known ? faults : [...faults, ...missingConsents(doors.connections())];
   if (fault !== undefined) throw doors.problemOf(fault);
   return null;
+}
+
+/** Whether its own user's consent holds, by which what is not listed is not there: a subscription is its user's alone. */
+function wasAsked({ connections }: SubscribeDoors, own: StoredWebhookSecret[]): boolean {
+  const valid = connections().filter(({ status }) => status === 'valid');
+  return own.some((token) =>
+    valid.some(({ connectionId, user }) => connectionId === token.connectionId || user === token.user),
+  );
+}
+
+function forgottenOf(id: string, own: StoredWebhookSecret[]): ForgottenSubscription {
+  const user = own.find((token) => token.user !== null)?.user ?? null;
+  return { id, state: 'forgotten', atProvider: false, user };
 }
 
 /** After a change, as its own user sees it now. */

@@ -85,6 +85,7 @@ export function wireSubscribing(settings: Settings, parts: SubscribingParts): Su
     spread: async () => (databaseUrl.kind === 'sqlite' ? undefined : clock.wait(spreadMs)),
     target,
     needsAuthorization: webhookAuth.includes('authorization'),
+    needsToken: webhookAuth.includes('token'),
   });
   const watch = (holder: string) =>
     makeSubscriptionWatch({

@@ -9,6 +9,10 @@ export interface ScriptedSubscriptions {
   wanted: unknown[];
   status: 'Active' | 'Expired' | 'Terminated';
   none: boolean;
+  /** Nobody can ask the provider for its user. */
+  unasked: boolean;
+  /** No token of it is known here. */
+  refusedHere: boolean;
   /** The last line of the list. */
   fault: ListingFault | null;
 }
@@ -22,6 +26,7 @@ export function makeScriptedSubscriptions(): ScriptedSubscriptions {
     status: scripted.status,
     token: '[secret]',
     links: [],
+    ...(scripted.refusedHere && { refusedHere: true }),
   });
   const known = (id: string) => {
     if (id !== view().id) throw new Problem('command.not-found', 'no user has that subscription');
@@ -31,6 +36,8 @@ export function makeScriptedSubscriptions(): ScriptedSubscriptions {
     wanted: [],
     status: 'Active',
     none: false,
+    unasked: false,
+    refusedHere: false,
     fault: null,
     api: {
       async *list() {
@@ -47,6 +54,7 @@ export function makeScriptedSubscriptions(): ScriptedSubscriptions {
       },
       async end(id) {
         known(id);
+        if (scripted.unasked) return { id, state: 'forgotten', atProvider: false, user: 'ann lee' };
         return { ...view(), status: 'Terminated' };
       },
       delivery: async () => delivery,

@@ -99,6 +99,38 @@ test.each(['renew', 'end'])('%s answers with the subscription, or that there is 
   expect((await shell.run('subscriptions', verb, 'unknown')).code).toBe(3);
 });
 
+test('one that nobody could end at the provider is not said to have ended, and a user must act', async () => {
+  shell.subscriptions.unasked = true;
+  const { code, out } = await shell.run('subscriptions', 'end', id);
+  expect(code).toBe(5);
+  expect(out).not.toContain('Terminated');
+  expect(out.replace(/\s+/g, ' ')).toContain(`${id} is forgotten here, and looked after no more.`);
+  expect(out.replace(/\s+/g, ' ')).toContain('it goes on until its user consents again and');
+  expect(out).toContain("tramline connect --user 'ann lee'");
+  expect(out).toContain(`tramline subscriptions end ${id}`);
+  for (const line of out.split('\n')) expect(line.length).toBeLessThanOrEqual(80);
+  expect(await shell.json('subscriptions', 'end', id)).toMatchObject({
+    code: 5,
+    value: { id, state: 'forgotten', atProvider: false },
+    error: expect.stringContaining(`tramline subscriptions end ${id}`),
+  });
+});
+
+test('one whose deliveries are refused here is marked, and renewing it is not what is said to be next', async () => {
+  shell.subscriptions.refusedHere = true;
+  for (const status of ['Active', 'Expired'] as const) {
+    shell.subscriptions.status = status;
+    const { code, out } = await shell.run('subscriptions');
+    expect([code, out]).toEqual([0, expect.stringMatching(/ HERE .*\n.* refused .*\n/)]);
+    expect(out.replace(/\s+/g, ' ')).toContain('No token of it is known here');
+    expect(out).toContain(`tramline subscriptions end ${id}`);
+    expect(out).not.toContain('tramline subscriptions renew');
+    for (const line of out.split('\n')) expect(line.length).toBeLessThanOrEqual(80);
+  }
+  const { value } = await shell.json('subscriptions');
+  expect(value).toMatchObject([{ id, refusedHere: true }]);
+});
+
 test('delivery settings are shown, and changed by what is named only', async () => {
   expect((await shell.run('delivery')).out).toContain('authorizationHeaderValue  [secret]');
   const words = ['--concurrency', '3', '--batch-size', '100'];

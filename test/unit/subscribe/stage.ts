@@ -52,6 +52,7 @@ export function stageRoom(
     spread: async () => {},
     target: 'https://tramline.example/webhooks',
     needsAuthorization: true,
+    needsToken: false,
     listingFaultOf: ({ detail, address, organizationId }) => ({
       code: 'provider.refused',
       detail,

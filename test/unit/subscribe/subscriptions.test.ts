@@ -193,9 +193,64 @@ describe('list, renew, end', () => {
     const [first, ...others] = await listed();
     expect([first, others.length]).toMatchObject([{ fault }, 1]);
     await expect(api.renew('s1')).rejects.toMatchObject({ code: 'provider.action-required' });
-    // Its token is ours to forget.
+    // Its token is ours to forget, and no more than that: nobody could ask the provider.
+    const writes = stage.calls.written.length;
+    const forgotten = { id: 's1', state: 'forgotten', atProvider: false, user: 'ann' };
+    expect(await api.end('s1')).toEqual(forgotten);
+    expect([tokens(), stage.calls.written.length]).toEqual([[], writes]);
+    await expect(api.end('s1')).rejects.toMatchObject({ code: 'provider.action-required' });
+  });
+
+  test('whose consent was revoked is forgotten here and not said to have ended, until its user consents again', async () => {
+    begin({ needsToken: true });
+    await api.create(wanted());
+    const [own, other] = stage.connections;
+    stage.connections.splice(0, 2, other!);
+    expect(await api.end('s1')).toMatchObject({ state: 'forgotten', atProvider: false, user: 'ann' });
+    // The same user under another connection: it is there, and what it delivers is known by nothing.
+    const anew = { ...own!, connectionId: 'c3' };
+    stage.connections.push(anew);
+    stage.calls.listed.set('c3', stage.calls.listed.get('c1')!);
+    expect(await listed()).toMatchObject([{ item: { id: 's1', status: 'Active', refusedHere: true } }]);
+    expect(await api.end('s1')).toMatchObject({ id: 's1', status: 'Terminated' });
+    expect((await listed())[0]).toEqual({ item: expect.not.objectContaining({ refusedHere: true }) });
+  });
+
+  test('one that its user’s valid consent does not list is gone at the provider, whatever became of the others', async () => {
+    await api.create(wanted());
+    stage.calls.listed.clear();
+    stage.connections[1]!.status = 'refused';
     expect(await api.end('s1')).toEqual({ id: 's1', status: 'Terminated' });
-    expect(tokens()).toEqual([]);
+  });
+
+  test('marked is only what delivers here, has not ended and needs a token that is held for nothing', async () => {
+    const endpoint = { targetType: 'https', uri: 'https://tramline.example/webhooks' };
+    const all = [
+      { ...body('shown', 'Active'), targetEndpoint: endpoint },
+      { ...body('hidden', 'Expired'), targetEndpoint: endpoint, token: undefined },
+      { ...body('ended', 'Terminated'), targetEndpoint: endpoint },
+      { ...body('elsewhere', 'Active'), targetEndpoint: { ...endpoint, uri: 'https://other.example/' } },
+      body('nowhere', 'Active'),
+    ];
+    const marked = async () => {
+      stage.calls.listed.set('c2', all);
+      return (await listed()).flatMap((line) =>
+        'item' in line && line.item.refusedHere ? line.item.id : [],
+      );
+    };
+    begin({ needsToken: true });
+    expect(await marked()).toEqual(['shown', 'hidden']);
+    // Its own is known by its id where the provider does not show it; what is of no known subscription may be its own.
+    await api.create(wanted());
+    const [own] = tokens();
+    await stage.book.bind(own!.id, 'hidden');
+    expect(await marked()).toEqual(['shown']);
+    await stage.book.bind(own!.id, null);
+    expect(await marked()).toEqual(['shown']);
+    begin({ needsToken: true, target: null });
+    expect(await marked()).toEqual([]);
+    begin();
+    expect(await marked()).toEqual([]);
   });
 
   test('renewing sends the whole object back, with a token that the provider does not show', async () => {
