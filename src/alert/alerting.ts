@@ -237,10 +237,14 @@ async function someOf(posts: Promise<void>[], clock: Clock): Promise<void> {
   answered.abort();
 }
 
-/** Texts change with every task that comes to wait: they are saved no more often than they are sent. */
+/**
+ * Texts change with every task that comes to wait: they are saved no more often than they are sent. But nobody is to read for
+ * so long that what is over goes on.
+ */
 function isToSave(before: Alert | undefined, alert: Alert, isRefresh: boolean): boolean {
   if (alert === before) return false;
-  return isRefresh || alert.sent !== before?.sent || hasMoved(before, alert);
+  const goesOnOtherwise = before?.annotations.goes_on_as !== alert.annotations.goes_on_as;
+  return isRefresh || goesOnOtherwise || alert.sent !== before?.sent || hasMoved(before, alert);
 }
 
 /** Whether anything but texts and answers changed. */

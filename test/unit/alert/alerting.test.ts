@@ -231,6 +231,22 @@ test('a block that is for another cause now goes on as that alert, and is over w
   ]);
 });
 
+test('one that goes on as another is shown as over as soon as that is over too, before it is sent again', async () => {
+  const world = setUp();
+  const shown = () => {
+    const held = world.store.rows().find(({ name }) => name === terms);
+    return [held?.state, held?.annotations.closes_at !== undefined, held?.annotations.goes_on_as];
+  };
+  world.store.inputs.blocked = [aBlocked()];
+  await world.pass(3);
+  world.store.inputs.blocked = [aBlocked({ cause: 'refused-grant', sinceMs: noonMs + 3000 })];
+  await world.pass(3);
+  expect(shown()).toEqual(['firing', true, 'TramlineReauthorize']);
+  world.store.inputs.blocked = [];
+  await world.pass(2);
+  expect(shown()).toEqual(['firing', true, undefined]);
+});
+
 test('A-1: while a sink fails, the other is served, and then it gets the latest state with the first start', async () => {
   const world = setUp();
   const { answer } = world.manager;
