@@ -364,6 +364,16 @@ export function storeAccessSuite(name: string, openStore: () => Promise<StoreUnd
         expect(await hand.store.access('4711')).toMatchObject({ access: 'active', forgotten: false });
         expect(await hand.store.take(10)).toHaveLength(1);
       });
+
+      test('waits for no consent, whatever becomes of the connection that still sees it', async () => {
+        await hand.store.saveConnection(connection);
+        await learn('c1');
+        await hand.store.forgetOrganization('4711');
+        await learn('c1');
+        expect((await hand.store.refuseConnection('c1', 'expired', 's')).observed).toEqual([]);
+        expect(await hand.store.access('4711')).toMatchObject({ access: 'not-connected', forgotten: true });
+        expect(await hand.store.findOrganization('4711')).toMatchObject({ name: null });
+      });
     });
 
     test('a blocked organization comes with the end of the last consent that sees it, where all end', async () => {

@@ -9,6 +9,7 @@ import type { Context } from './context';
 import type { Row } from './database';
 import { type ObservedRow, observeAll } from './observe';
 import { lockOrganizations } from './organization-rows';
+import { forgottenOf } from './organizations';
 import { storable } from './quarantine-entries';
 
 type Imported = SealedConnection & { importHash: string };
@@ -237,15 +238,16 @@ async function blockThoseAlone(
 /** What one statement writes stays far below the time that it may take. */
 const blockedAtOnce = 500;
 
-/** Each waits for its connection's consent from now on, unless it waits for a consent already. */
+/** Each waits for its connection's consent from now on, unless it waits for a consent already or is forgotten. */
 async function block(
   context: Context,
   waitsFor: ReadonlyMap<string, { connectionId: string; message: string | null }>,
   by: 'grant' | 'operator',
 ): Promise<Observed[]> {
   const rows = await lockOrganizations(context, [...waitsFor.keys()]);
+  const forgotten = await forgottenOf(context, [...rows.keys()]);
   const blocked = [...rows.values()].flatMap((row) => {
-    if (row.access === 'reauthorize') return [];
+    if (row.access === 'reauthorize' || forgotten.has(row.id)) return [];
     const found = { cause: 'refused-grant', actionUrl: null, ...waitsFor.get(row.id)! } as const;
     const observation: Observation = { organizationId: row.id, epoch: row.epoch, found, by };
     return [{ row: row as ObservedRow, observation }];

@@ -17,6 +17,12 @@ import { type ObservedRow, tellUntold } from './observe';
 import { ensureOrganizations, lockOrganizations } from './organization-rows';
 import { storable } from './quarantine-entries';
 
+/** Those of them that an operator let go of, and that nobody has connected again. */
+export async function forgottenOf(context: Context, ids: string[]): Promise<ReadonlySet<string>> {
+  const sql = `SELECT id FROM organizations o WHERE id = ANY($1::text[]) AND ${isForgotten}`;
+  return new Set((await context.database.all(sql, ids)).map(({ id }) => id as string));
+}
+
 /**
  * What a listing showed to a connection: names are kept, unknown organizations start active. The provider lists those too
  * that are not connected: the name of one that was forgotten is not learned again before it is back.
@@ -28,11 +34,7 @@ export async function learn(
   const ids = [...new Set(organizations.map(({ id }) => id))].sort();
   await ensureOrganizations(context, ids);
   const rows = await lockOrganizations(context, ids);
-  const forgottenRows = await context.database.all(
-    `SELECT id FROM organizations o WHERE id = ANY($1::text[]) AND ${isForgotten}`,
-    ids,
-  );
-  const forgotten = new Set(forgottenRows.map(({ id }) => id));
+  const forgotten = await forgottenOf(context, ids);
   const names = new Map<string, string>();
   const connections = new Map<string, string>();
   for (const { id, name, connectionId } of organizations) {

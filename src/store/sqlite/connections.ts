@@ -222,14 +222,14 @@ function blockThoseAlone(
   return alone.flatMap(({ id }) => block(context, String(id), { message, connectionId, by }));
 }
 
-/** Waits for this connection's consent from now on, unless it waits for a consent already. */
+/** Waits for this connection's consent from now on, unless it waits for a consent already or is forgotten. */
 function block(
   context: Context,
   organizationId: string,
   { message, connectionId, by }: { message: string | null; connectionId: string; by: 'grant' | 'operator' },
 ): Observed[] {
   const { access, epoch } = context.organizations.ensure(organizationId, context.database, context.undo);
-  if (access === 'reauthorize') return [];
+  if (access === 'reauthorize' || isForgotten(context, { id: organizationId, access, epoch })) return [];
   const found = { cause: 'refused-grant', actionUrl: null, message, connectionId } as const;
   const observation: Observation = { organizationId, epoch, found, by };
   return [{ observation, transition: observe(context, observation) }];
