@@ -69,12 +69,23 @@ export function makeFiles(parts: FileParts) {
   }
 
   async function findThrough(id: string, reach: Reach, caller: Caller): Promise<RawRead<Found>> {
+    const listed = await addressIn(id, reach, caller);
+    if ('fault' in listed) return listed;
+    const found = await readAt(id, listed.value, reach, caller);
+    if (!('fault' in found) || found.fault.answer?.kind !== 'gone') return found;
+    // Addresses may have moved since it was listed: it is read where it is listed by now, once.
+    const today = await addressIn(id, reach, caller);
+    if ('fault' in today) return today;
+    return today.value === listed.value ? found : readAt(id, today.value, reach, caller);
+  }
+
+  async function addressIn(id: string, reach: Reach, caller: Caller): Promise<RawRead<string>> {
     const { connectionId } = reach.connection;
     let unread: RawFault | null = null;
     for await (const listed of through(reach, caller)) {
       if ('fault' in listed) return listed;
       const place = placeOf(gate, id, listed.item);
-      if (place !== null && 'address' in place) return readAt(id, place.address, reach, caller);
+      if (place !== null && 'address' in place) return { value: place.address };
       if (place?.sought === true) return place;
       if (place !== null) unread ??= place.fault;
     }

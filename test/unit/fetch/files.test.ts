@@ -229,6 +229,25 @@ test('a file that is listed without a link, or perhaps, is not to be read, and i
   });
 });
 
+test('a file whose record is not where the list showed it is looked for once more, and is gone only where it is listed as before', async () => {
+  listed({ id: 'f1', links: [fileLink('f1')] });
+  api().get('/platform/files/f1').reply(404, '');
+  api().get('/platform/files?itemLimit=100').reply(404, '');
+  const links = [{ rel: 'files', uri: `${origin}/platform/moved` }];
+  api().get('/platform/').reply(200, { links }, axiom);
+  const values = [{ id: 'f1', links: [{ rel: 'self', uri: `${origin}/platform/moved/f1` }] }];
+  const listedAnew = () =>
+    api().get('/platform/moved?itemLimit=100').reply(200, { links: [], total: 1, values }, axiom);
+  listedAnew();
+  api().get('/platform/moved/f1').reply(200, { id: 'f1' }, axiom);
+  const address = `${origin}/platform/moved/f1`;
+  expect(await staged.client.data.file('f1')).toMatchObject({ value: { body: { id: 'f1' }, address } });
+  listedAnew();
+  api().get('/platform/moved/f1').reply(404, '');
+  listedAnew();
+  expect(await staged.client.data.file('f1')).toMatchObject({ fault: { answer: { kind: 'gone' }, address } });
+});
+
 test('an id that no address can hold is a fault of the id, and nobody is asked for it', async () => {
   listed({ id: 'f0', links: [fileLink('f0')] });
   expect(await staged.client.data.file('http://x/')).toMatchObject({
@@ -384,6 +403,7 @@ describe('a range that is not found', () => {
     notFound();
     listed({ id: 'f0', links: [fileLink('f0')] });
     api().get('/platform/files/f1').reply(404, '');
+    listed({ id: 'f0', links: [fileLink('f0')] });
     await expect(chunksOf()).rejects.toMatchObject(refused);
   });
 });
