@@ -198,6 +198,31 @@ export function storeConnectionsSuite(name: string, openStore: () => Promise<Sto
       expect(await hand.store.connectionsMark()).toBe(marks.at(-1));
     });
 
+    test('what was announced to a user whom nobody could read for is read once that user’s consent was listed', async () => {
+      const announced = (id: string, user: string | null) => hand.put([{ ...hintOf(id), user }]);
+      await hand.publish('9', 'a');
+      for (const [id, user] of [...'1234'].map((id, nth) => [id, ['u', 'c1', 'v', null][nth]!] as const))
+        await announced(id, user);
+      await announced('5', 'u');
+      await announced('9', 'u');
+      for (const task of await hand.store.take(10))
+        await hand.quarantine(task, task.address === address('5') ? 'no-access' : 'no-connection');
+      await hand.store.saveConnection(connection('c1'));
+      await hand.store.refuseConnection('c1', 'expired', 'sealed-1');
+      await hand.store.keepSights('c1', ['4711']);
+      expect(await hand.quarantined()).toHaveLength(6);
+      await hand.store.saveConnection(connection('c1', { sealedToken: 'sealed-2' }));
+      await hand.store.keepSights('c1', ['4711']);
+      expect((await hand.quarantined()).toSorted()).toEqual(['no-access', ...Array(3).fill('no-connection')]);
+      const due = await hand.store.take(10);
+      expect(due.map((task) => task.address).toSorted()).toEqual([address('1'), address('2')]);
+      expect(await hand.finish(due[0]!, draftOf(due[0]!.address.slice(-1), 'a'))).toMatchObject({
+        outcome: 'published',
+      });
+      await hand.store.keepSights('c1', ['4711']);
+      expect(await hand.store.take(10)).toEqual([]);
+    });
+
     test('what a whole listing does not hold is seen through another connection, if there is one', async () => {
       await hand.store.saveConnection(connection('c1'));
       await hand.store.saveConnection(connection('c2'));

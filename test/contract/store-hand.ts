@@ -170,7 +170,7 @@ export class Hand {
     return result;
   }
 
-  quarantine(task: TakenTask, reason: 'no-access' | 'malformed-document' = 'no-access') {
+  quarantine(task: TakenTask, reason: QuarantineReason = 'no-access') {
     return this.store.quarantineTask({ ...heldBy(task), reason, path: '', detail: null, raw: null });
   }
 

@@ -11,6 +11,7 @@ import { type ObservedRow, observeAll } from './observe';
 import { lockOrganizations } from './organization-rows';
 import { forgottenOf } from './organizations';
 import { storable } from './quarantine-entries';
+import { releaseUnread } from './release';
 
 type Imported = SealedConnection & { importHash: string };
 
@@ -290,5 +291,7 @@ export async function keepSights(
   const waitsFor = unread.map(
     (row) => [row.id as string, { connectionId: row.connection_id as string, message: row.message }] as const,
   );
-  return { observed: await block(context, new Map(waitsFor), 'grant') };
+  const observed = await block(context, new Map(waitsFor), 'grant');
+  await releaseUnread(context, connectionId);
+  return { observed };
 }

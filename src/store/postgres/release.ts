@@ -108,6 +108,28 @@ async function retryTasks({ database, lanes, nowMs }: Context, entries: Row[]): 
   for (const { lane } of due) lanes.expect(lane, nowMs());
 }
 
+/**
+ * What was announced to this connection's user while nobody could read for that user, and nobody else is known to see it:
+ * now that what the user sees was listed, it is read.
+ */
+export async function releaseUnread(context: Context, connectionId: string): Promise<void> {
+  const unread = await context.database.all(
+    `SELECT q.id, q.task_id, q.reason FROM quarantine q JOIN tasks t ON t.id = q.task_id
+     JOIN connections c ON c.id = $1 AND c.status = 'valid' AND t.hinted_user IN (c.user_name, c.id)
+     WHERE q.state = 'waiting' AND q.reason = 'no-connection' AND t.organization_id IS NULL
+     ORDER BY t.id FOR NO KEY UPDATE OF t`,
+    connectionId,
+  );
+  if (unread.length === 0) return;
+  context.news.add('work');
+  const ids = unread.map(({ id }) => id as number);
+  const closed = await close(context, ids, 'released');
+  await retryTasks(
+    context,
+    unread.filter(({ id }) => closed.has(id)),
+  );
+}
+
 async function retryRecords(context: Context, entries: Row[], tasks: Row[]): Promise<void> {
   if (entries.length === 0) return;
   const { database } = context;

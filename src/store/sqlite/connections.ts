@@ -8,6 +8,7 @@ import type { Row } from './database';
 import { observe, tellUntold } from './observe';
 import { remember } from './organization-cache';
 import { hintProbe, probeUnlessGranted } from './probes';
+import { releaseUnread } from './release';
 
 export function importConnections(
   context: Context,
@@ -270,6 +271,7 @@ export function keepSights(
       by: 'grant',
     }),
   );
+  releaseUnread(context, connectionId);
   return { observed };
 }
 

@@ -40,6 +40,24 @@ function releaseTask(context: Context, taskId: number, reason: string): void {
   if (task !== undefined) context.lanes.expect(String(task.lane), nowMs);
 }
 
+/**
+ * What was announced to this connection's user while nobody could read for that user, and nobody else is known to see it:
+ * now that what the user sees was listed, it is read.
+ */
+export function releaseUnread(context: Context, connectionId: string): void {
+  const { database } = context;
+  const unread = database.all(
+    `SELECT q.id, q.task_id, q.reason FROM quarantine q JOIN tasks t ON t.id = q.task_id
+     JOIN connections c ON c.id = ? AND c.status = 'valid' AND t.hinted_user IN (c.user, c.id)
+     WHERE q.state = 'waiting' AND q.reason = 'no-connection' AND t.organization_id IS NULL ORDER BY q.id`,
+    connectionId,
+  );
+  for (const { id, task_id, reason } of unread) {
+    releaseTask(context, Number(task_id), String(reason));
+    database.run(`UPDATE quarantine SET state = 'released' WHERE id = ?`, Number(id));
+  }
+}
+
 function releaseRecord(context: Context, outboxId: number): void {
   const { database } = context;
   const record = database.get(
