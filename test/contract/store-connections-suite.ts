@@ -223,6 +223,31 @@ export function storeConnectionsSuite(name: string, openStore: () => Promise<Sto
       expect(await hand.store.take(10)).toEqual([]);
     });
 
+    test('a hint without a user counts as the first where nobody could read for the user before', async () => {
+      const ofAnn = { ...hintOf('1'), user: 'ann' };
+      const next = async () => {
+        under.advance(1000);
+        return hand.take();
+      };
+      await hand.put([ofAnn]);
+      await hand.quarantine(await hand.take(), 'no-access');
+      await hand.put([hintOf('1')]);
+      const task = await next();
+      expect(task.hintedUser).toBe('ann');
+      await hand.quarantine(task, 'no-connection');
+      await hand.put([hintOf('1', null)]);
+      const unnamed = await next();
+      expect(unnamed.hintedUser).toBe('ann');
+      await hand.quarantine(unnamed, 'no-connection');
+      await hand.put([hintOf('1')]);
+      const first = await next();
+      expect(first).toMatchObject({ hintedUser: null, hintedOrganizationId: '4711' });
+      await hand.finish(first, draftOf('1', 'a'));
+      await hand.put([ofAnn]);
+      await hand.put([hintOf('1')]);
+      expect(await next()).toMatchObject({ hintedUser: 'ann', organizationId: '4711' });
+    });
+
     test('what a whole listing does not hold is seen through another connection, if there is one', async () => {
       await hand.store.saveConnection(connection('c1'));
       await hand.store.saveConnection(connection('c2'));

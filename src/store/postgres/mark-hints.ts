@@ -31,10 +31,11 @@ interface TaskRow {
   traceparent: string | null;
   hinted_organization_id: string | null;
   hinted_user: string | null;
+  code: string | null;
 }
 
 const columns = `id, crowded, joined_to, state, generation, lane, organization_id, due_at, read_at, first_hint_at, traceparent,
-  hinted_organization_id, hinted_user`;
+  hinted_organization_id, hinted_user, code`;
 
 /**
  * The hints in the order in which they were accepted. Their organizations are there already. `known` is what `lockKnown`
@@ -119,6 +120,7 @@ function unknownTask(id: number): TaskRow {
     traceparent: null,
     hinted_organization_id: null,
     hinted_user: null,
+    code: null,
   };
 }
 
@@ -170,7 +172,9 @@ function raise(context: Context, task: TaskRow, { hint, receivedAtMs, traceparen
   task.first_hint_at ??= receivedAtMs;
   task.traceparent = traceparent;
   task.hinted_organization_id = hint.organizationId ?? task.hinted_organization_id;
-  task.hinted_user = hint.user ?? task.hinted_user;
+  // Where nobody could read for the user before, one that names an organization and no user counts as the first.
+  const isFirst = hint.organizationId !== null && task.code === 'no-connection';
+  task.hinted_user = hint.user ?? (isFirst ? null : task.hinted_user);
 }
 
 async function addTasks(context: Context, added: Added[], tasks: Map<number, TaskRow>): Promise<void> {

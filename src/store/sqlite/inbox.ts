@@ -120,7 +120,8 @@ function raise(
   context.database.run(
     `UPDATE tasks SET generation = ?, state = ?, due_at = ?, lane = ?, settling = 0, crowded = (state <> 'done'),
        first_hint_at = coalesce(first_hint_at, ?), traceparent = ?, reconciled = 0,
-       hinted_organization_id = coalesce(?, hinted_organization_id), hinted_user = coalesce(?, hinted_user)
+       hinted_organization_id = coalesce(?, hinted_organization_id),
+       hinted_user = coalesce(?, iif(? IS NOT NULL AND code = 'no-connection', NULL, hinted_user))
      WHERE id = ?`,
     generation,
     wakes ? 'due' : String(known.state),
@@ -130,6 +131,8 @@ function raise(
     delivery.traceparent,
     element.organizationId,
     element.user,
+    // Where nobody could read for the user before, one that names an organization and no user counts as the first.
+    element.organizationId,
     known.id as number,
   );
   if (dueAt !== null && (wakes || lane !== known.lane)) context.lanes.expect(lane, dueAt);
