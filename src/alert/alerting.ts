@@ -33,6 +33,8 @@ export interface AlertingOptions {
   resolveRepeatMs: number;
   /** Another process tells the sinks when the one that does so has been silent for so long. */
   leaseMs: number;
+  /** No other process can have this store. */
+  sole?: boolean;
   /** How long waiting notifications are kept one by one. */
   journalMs: number;
   /** Where the runbooks are published, without a slash at the end. */
@@ -114,7 +116,7 @@ export function makeAlerting(parts: AlertingParts): Alerting {
   const lanes = parts.sinks.map((sink) => makeLane(sink, clock, onPost, random, options.resendMs));
   const book = makeAlertBook(parts.store, clock);
   const gather = makeGather(options);
-  const leader = makeLeader(parts.store, clock, parts.holder, options.leaseMs);
+  const leader = makeLeader(parts.store, clock, parts.holder, options.leaseMs, options.sole);
   const unrecorded = makeUnrecorded(parts.sinks, options);
   const relearning = makeRelearning();
   const times = { ...options, startedAtMs: clock.nowMs() };

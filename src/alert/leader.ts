@@ -34,9 +34,16 @@ const unsureMsMax = 300_000;
 /**
  * `holder` is another text for each process. One that has been silent for `leaseMs` is followed by another, and what it told
  * of the platform is forgotten a third of that later. `confirm` throws what the store throws, but not `store.unavailable`. One
- * that led, and whose lease could not be confirmed for 5 minutes, says that it is alone.
+ * that led, and whose lease could not be confirmed for 5 minutes, says that it is alone. Where it is the `sole` process that can
+ * have the store it leads whatever the store says.
  */
-export function makeLeader(store: LeaderStore, clock: Clock, holder: string, leaseMs: number): Leader {
+export function makeLeader(
+  store: LeaderStore,
+  clock: Clock,
+  holder: string,
+  leaseMs: number,
+  sole = false,
+): Leader {
   // The store keeps whole milliseconds, and PostgreSQL refuses others.
   const renewMs = Math.floor(leaseMs / 3);
   let leads = false;
@@ -57,9 +64,10 @@ export function makeLeader(store: LeaderStore, clock: Clock, holder: string, lea
           told = known;
         } catch (error) {
           if (!isProblem(error, 'store.unavailable')) throw error;
+          leads ||= sole;
         }
       }
-      const alone = leads && nowMs - confirmedAtMs >= unsureMsMax;
+      const alone = leads && !sole && nowMs - confirmedAtMs >= unsureMsMax;
       return { leads, alone, others };
     },
     async giveBack() {

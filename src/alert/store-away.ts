@@ -19,21 +19,25 @@ export interface AlertsWithoutStore {
 
 const fromMemory = 'What else stands here is what this process remembers.';
 const nothingElse = 'What else fires cannot be shown before it answers.';
+const savedBefore = 'What else stands here was saved before that.';
 
-/**
- * `remembered` is null where this process does not lead; `sinceMs` when it first got no answer. The store's alert says what
- * the rest is worth. Never throws.
- */
+/** What is known: what this process remembers, null where it does not lead; or what a store shows that takes no writes. */
+export type KnownAlerts = { remembered: Alert[] | null } | { shown: Alert[] };
+
+/** `sinceMs`: when this process first got no answer. The store's alert says what the rest is worth. Never throws. */
 export function alertsWithoutStore(
-  remembered: Alert[] | null,
+  given: KnownAlerts,
   sinceMs: number,
   nowMs: number,
   options: StoreAwayOptions,
 ): AlertsWithoutStore {
-  const condition = { name: 'store-unavailable', sinceMs, detail: 'The store does not answer.' } as const;
+  const isShown = 'shown' in given;
+  const remembered = isShown ? given.shown : given.remembered;
+  const detail = isShown ? 'The store takes no writes.' : 'The store does not answer.';
+  const condition = { name: 'store-unavailable', sinceMs, detail } as const;
   const passed = evaluate({ ...noInputs, conditions: [condition], nowMs }, { ...options, ...openOf([]) });
   const [own] = converge({ passed, held: [] }, [], nowMs, options) as [Alert];
-  const worth = remembered === null ? nothingElse : fromMemory;
+  const worth = isShown ? savedBefore : remembered === null ? nothingElse : fromMemory;
   const isOwn = ({ fingerprint }: Alert) => fingerprint === own.fingerprint;
   const told = remembered?.find((alert) => isOwn(alert) && alert.state === 'firing');
   // One that is held says that it is over, which it is not any more.

@@ -70,9 +70,12 @@ export function observeGauges(meter: Meter, gauges: Gauges): () => void {
         for (const [access, count] of Object.entries(counts.organizations)) {
           result.observe(organizations, count, { access });
         }
-        for (const [severity, count] of Object.entries(firing)) result.observe(alerts, count, { severity });
-        for (const { name, ageMs } of over) result.observe(ages.over, ageMs / 1000, { name });
-        result.observe(ages.unattended, (unattendedMs ?? performance.now()) / 1000);
+        // Of a store that takes no writes no alert can be saved, nor the lease of whoever evaluates them.
+        if (writable === 1) {
+          for (const [severity, count] of Object.entries(firing)) result.observe(alerts, count, { severity });
+          for (const { name, ageMs } of over) result.observe(ages.over, ageMs / 1000, { name });
+          result.observe(ages.unattended, (unattendedMs ?? performance.now()) / 1000);
+        }
         result.observe(unread, syncs.unread);
         if (syncs.wholeAgeMs !== null) result.observe(ages.whole, syncs.wholeAgeMs / 1000);
         if (endedMs !== null) result.observe(ages.ended, endedMs / 1000, ofProcess);

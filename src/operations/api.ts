@@ -71,8 +71,11 @@ export interface ApiDoors {
   nowMs(): number;
   /** The store takes no writes, and this process knows more of alerts than stands there. */
   areAlertsUnsaved(): boolean;
-  /** While the store does not answer: what this process remembers, and the store's own alert where it is not among that. */
-  alertsWithoutStore(): { own: Alert | null; remembered: Alert[] };
+  /**
+   * While the store does not answer: what this process remembers, and the store's own alert where it is not among that. Of one
+   * that takes no writes: the same of what it shows.
+   */
+  alertsWithoutStore(shown?: Alert[]): { own: Alert | null; remembered: Alert[] };
   /** The sinks that have not taken it as it is. */
   notTold(alert: Alert): string[];
   /** Throws `command.refused` in a receiver that knows no sink. */
@@ -203,16 +206,25 @@ async function listAlerts(doors: ApiDoors): Promise<AlertView[]> {
   return [...(own === null ? [] : [alertView(own, [])]), ...remembered.map(viewOf)];
 }
 
-/** With that for nobody who evaluates them; null where the store is away. */
+/** With that for nobody who evaluates them; null where the store is away, or takes no writes and this process leads. */
 async function storedAlerts(doors: ApiDoors): Promise<(Alert | AlertView)[] | null> {
-  try {
-    const unattended = unattendedAlert(await doors.unattendedMs(), doors.nowMs(), doors.unattended);
-    const alerts = await doors.store.listAlerts();
-    return unattended === null ? alerts : [unattended, ...alerts];
-  } catch (error) {
-    if (!isProblem(error, 'store.unavailable')) throw error;
-    return null;
-  }
+  const unlessAway = <Told>(asked: Promise<Told>) =>
+    asked.catch((error: unknown) => {
+      if (!isProblem(error, 'store.unavailable')) throw error;
+      return null;
+    });
+  const alerts = await unlessAway(doors.store.listAlerts());
+  if (alerts === null) return null;
+  const attended = await unlessAway(doors.unattendedMs().then((ms) => ({ ms })));
+  if (attended === null) return withStoresOwn(doors, alerts);
+  const unattended = unattendedAlert(attended.ms, doors.nowMs(), doors.unattended);
+  return unattended === null ? alerts : [unattended, ...alerts];
+}
+
+/** A store that takes no writes shows what was saved before that. */
+function withStoresOwn(doors: ApiDoors, alerts: Alert[]): (Alert | AlertView)[] {
+  const { own, remembered } = doors.alertsWithoutStore(alerts);
+  return [...(own === null ? [] : [alertView(own, [])]), ...remembered];
 }
 
 /**

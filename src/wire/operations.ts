@@ -130,7 +130,7 @@ export function apiOf(
     unattended: { runbookBase, journalDays: loaded.settings.journalDays },
     nowMs: systemClock.nowMs,
     areAlertsUnsaved: () => worker?.alerting.isBehind() ?? false,
-    alertsWithoutStore: () => withoutStore(loaded, worker),
+    alertsWithoutStore: (shown) => withoutStore(loaded, worker, shown),
     notTold: (alert) => notTold(alert, sinks).map(({ sink }) => sink),
     testAlerts: () => testAlerts(loaded.settings, writeAlert),
     config: () => configView(loaded),
@@ -167,11 +167,13 @@ async function testAlerts(settings: LoadedSettings['settings'], writeAlert: ((al
 }
 
 /** Of a receiver, and beside no service, nobody remembers any. */
-function withoutStore({ settings }: LoadedSettings, worker: Worker | null) {
+function withoutStore({ settings }: LoadedSettings, worker: Worker | null, shown: Alert[] | null = null) {
   const nowMs = systemClock.nowMs();
   const known = worker?.conditions().find(({ name }) => name === 'store-unavailable');
-  const remembered = worker?.alerting.remembered() ?? null;
-  return alertsWithoutStore(remembered, known?.sinceMs ?? nowMs, nowMs, alertingOptions(settings));
+  const sinceMs = known?.sinceMs ?? nowMs;
+  const options = alertingOptions(settings);
+  if (shown !== null) return alertsWithoutStore({ shown }, sinceMs, nowMs, options);
+  return alertsWithoutStore({ remembered: worker?.alerting.remembered() ?? null }, sinceMs, nowMs, options);
 }
 
 export function configView({ origins }: LoadedSettings): ConfigView {

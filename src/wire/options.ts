@@ -185,6 +185,7 @@ export function alertingOptions(settings: Settings): AlertingOptions {
     gatherMs: 1000,
     resolveRepeatMs: 600_000,
     leaseMs: Math.min(alertLeaseMsMax, settings.leaseSeconds * 1000),
+    sole: settings.databaseUrl.kind === 'sqlite',
     journalMs: settings.journalDays * dayMs,
     runbookBase: withoutEndSlashes(settings.alertRunbookUrl),
     ownNames: settings.kafkaBrokers ?? [],

@@ -93,6 +93,17 @@ test('while the store is away, the one that led goes on and the other does not',
   expect(await second.confirm([kafka])).toMatchObject({ leads: false });
 });
 
+test('the only process that can have a store leads whatever that says, also from its start', async () => {
+  const { store, clock } = two();
+  store.away = true;
+  const sole = makeLeader(store, clock, 'a', 15_000, true);
+  expect(await sole.confirm([kafka])).toEqual({ leads: true, alone: false, others: [] });
+  await clock.advance(600_000);
+  expect(await sole.confirm([kafka])).toMatchObject({ leads: true, alone: false });
+  store.away = false;
+  expect(await sole.confirm([])).toMatchObject({ leads: true, alone: false });
+});
+
 test('who cannot make sure of leading for five minutes is alone, until the store says who leads', async () => {
   const { first, second, store, clock } = two();
   await first.confirm([]);

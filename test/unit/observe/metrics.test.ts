@@ -185,6 +185,9 @@ test('a store that answers and takes no writes is not reachable, and what it cou
   const text = await other.metricsText();
   expect(text).toContain('tramline_store_reachable 0\n');
   expect(text).toContain('tramline_inbox_pending 7\n');
+  // The lease of whoever evaluates cannot be renewed, which says nothing of them, nor does what could be saved of alerts.
+  for (const name of ['alerts_unattended_seconds', 'alerts_active', 'alert_over_age_seconds'])
+    expect(text).not.toMatch(new RegExp(`^tramline_${name}[ {]`, 'm'));
   failing.stop();
   await other.shutdown();
 });

@@ -31,9 +31,13 @@ test('of a store that can be read and takes no writes nobody is known to be miss
   const away = async () => {
     throw new Problem('store.unavailable', 'database or disk is full');
   };
-  const store = { leaseFreeMs: async () => 60_000, listAlerts: async () => [], ready: away };
+  const store = { leaseFreeMs: async () => 60_000, listAlerts: async () => [anAlert()], ready: away };
   const api = apiOf(settings, store as unknown as Store, null, writeAlert);
-  expect(await api.alerts()).toMatchObject([{ name: 'TramlineStoreUnavailable', state: 'firing' }]);
+  const description = expect.stringMatching(/^The store takes no writes\. .* was saved before that\.$/);
+  expect(await api.alerts()).toMatchObject([
+    { name: 'TramlineStoreUnavailable', state: 'firing', annotations: { description } },
+    { name: anAlert().name, state: 'firing' },
+  ]);
   const checked = (await api.check()).find(({ name }) => name === 'alerts');
   expect(checked).toMatchObject({ state: 'failed', detail: 'database or disk is full' });
 });
