@@ -25,7 +25,7 @@ const streams = {
   out: (text: string) => void process.stdout.write(text),
   error: (text: string) => void process.stderr.write(text),
   colors: process.stdout.isTTY === true,
-  plain: process.stdout.isTTY === true && !process.stdout.hasColors(),
+  plain: process.stdout.isTTY === true && process.stdout.hasColors?.() === false,
   columns: () => process.stderr.columns,
 };
 

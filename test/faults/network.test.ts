@@ -53,7 +53,7 @@ async function serve(secure: ServerOptions = authority.issue({ names })): Promis
   const listener: RequestListener = (request, response) => {
     asked.push(request.headers.authorization);
     // Each request takes a connection of its own, and so a lookup of its own.
-    response.writeHead(200, { ...json, connection: 'close' }).end('{"links":[]}');
+    response.writeHead(200, { ...json, connection: 'close' }).end('{"id":"op-1","links":[]}');
   };
   const server = createServer(secure, listener);
   server.on('connection', () => {
