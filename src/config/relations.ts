@@ -136,6 +136,10 @@ const warnings: Check[] = [
     s.role === 'receiver' &&
     s.encryptionKeys === null &&
     'ENCRYPTION_KEYS is missing: this receiver refuses what is known by a value or token that Tramline made, and notes no heartbeats',
+  // Standard Webhooks asks for 24 to 64.
+  (s) =>
+    (s.webhookHmacSecrets ?? []).some((secret) => bytesOf(secret.open()) < 24) &&
+    'WEBHOOK_HMAC_SECRETS holds a secret of less than 24 bytes: it can be guessed',
   (s) =>
     s.alertmanagerUrls !== null &&
     s.alertResendSeconds < 4 &&
@@ -196,6 +200,10 @@ function receives(settings: Settings): boolean {
 
 function works(settings: Settings): boolean {
   return settings.role !== 'receiver';
+}
+
+function bytesOf(secret: string): number {
+  return Buffer.from(secret.replace(/^whsec_/, ''), 'base64').length;
 }
 
 function isAny(host: string): boolean {
