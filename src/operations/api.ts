@@ -168,14 +168,8 @@ export function makeApi(doors: ApiDoors): Api {
     connections: connections ?? noConnections,
     subscriptions: doors.subscriptions ?? noSubscriptions,
     provider: provider ?? noProvider('this process does not ask the provider: a worker does'),
-    startSync: async (wanted) => {
-      if (sync === null) throw new Problem('command.refused', receiverAsksNothing);
-      return sync.begin(wanted);
-    },
-    sync: async (startedAt) => {
-      if (sync === null) throw new Problem('command.refused', receiverAsksNothing);
-      return sync.view(startedAt);
-    },
+    startSync: async (wanted) => (sync ?? noSyncs()).begin(wanted),
+    sync: async (startedAt) => (sync ?? noSyncs()).view(startedAt),
     startReplay: async (wanted) => (replay ?? noReplays()).begin(wanted),
     replay: async (startedAt) => (replay ?? noReplays()).view(startedAt),
     sandbox,
@@ -224,7 +218,12 @@ const noConnections: ConnectionsApi = {
   answer: refuseConnections,
 };
 
-const receiverAsksNothing = 'a receiver asks the provider nothing: TRAMLINE_URL must name a worker';
+function noSyncs(): never {
+  throw new Problem(
+    'command.refused',
+    'a receiver asks the provider nothing: TRAMLINE_URL must name a worker',
+  );
+}
 
 function noReplays(): never {
   throw new Problem('command.refused', 'a receiver sends nothing: TRAMLINE_URL must name a worker');
