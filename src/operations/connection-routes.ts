@@ -3,12 +3,18 @@
  * user carries back is sent as a body, so that it stands in no address.
  */
 import { z } from 'zod';
+import { pageRowsMax } from '../model/api';
 import { Problem } from '../model/problem';
 import { schemaFaultOf } from '../tools/schema';
-import { idOf, oneLine, pageOf, readParameters } from './parameters';
-import type { Route } from './route';
+import { readParameters } from './parameters';
+import type { Asked, Route } from './route';
 
-const carried = oneLine(4096);
+const idMax = 200;
+const carried = z
+  .string()
+  .min(1)
+  .max(4096)
+  .regex(/^\P{Cc}*$/u);
 const answerSchema = z.strictObject({ code: carried, token: carried.nullish() });
 
 /** Links come first: `links` is no connection's id. */
@@ -17,7 +23,10 @@ export const connectionRoutes: Route[] = [
     method: 'get',
     path: '/api/connections',
     summary: 'users that consented, and what they see',
-    answer: ({ connections }, asked) => connections.list(pageOf(asked)),
+    answer: ({ connections }, { search }) => {
+      const { limit, after } = readParameters(search, { limit: 'limit', after: 'text' });
+      return connections.list({ limit: limit ?? pageRowsMax, after });
+    },
   },
   {
     method: 'post',
@@ -67,4 +76,10 @@ function isCallback(text: string): boolean {
   if (text.toLowerCase() === 'oob') return true;
   const protocol = URL.parse(text)?.protocol;
   return protocol !== undefined && !['http:', 'https:', 'javascript:', 'data:', 'file:'].includes(protocol);
+}
+
+function idOf({ id, search }: Asked): string {
+  readParameters(search, {});
+  if (id.length > idMax) throw new Problem('command.not-found', 'there is nothing with an id that long');
+  return id;
 }

@@ -2,7 +2,7 @@
  * Says for people when no process evaluates alerts: where none leads, what is listed as firing may be over, and what holds
  * since is told nobody. It is the alert that Prometheus pages for, and says of it what its rule says. Pure.
  */
-import type { ShownAlert } from './api';
+import type { AlertView } from '../model/api';
 import type { Found } from './check';
 
 /** The next worker leads within seconds of the last one's lease: that is no gap yet. */
@@ -24,16 +24,15 @@ export function unattendedAlert(
   freeMs: number | null,
   nowMs: number,
   { runbookBase, journalDays }: UnattendedOptions,
-): ShownAlert | null {
+): AlertView | null {
   if (freeMs === null || freeMs <= handoverMs) return null;
-  const startsAtMs = nowMs - freeMs;
-  const since = new Date(startsAtMs).toISOString();
+  const since = new Date(nowMs - freeMs).toISOString();
   return {
     name,
     severity: 'critical',
     state: 'firing',
-    startsAtMs,
-    resolvedAtMs: null,
+    since,
+    resolvedAt: null,
     labels: {},
     annotations: {
       summary: 'No worker runs: nothing is read or published, and no alert of the service is kept up.',
@@ -43,7 +42,6 @@ export function unattendedAlert(
       first_step: step,
       runbook_url: `${runbookBase}/${name}.md`,
     },
-    notTold: [],
   };
 }
 
