@@ -231,9 +231,13 @@ async function stopAll(settings: Settings, parts: Parts, servesMs: number): Prom
   // Nobody sends to a process without a public listener.
   const pauseMs = parts.webhook === null ? 0 : servesMs;
   await systemClock.wait(pauseMs);
-  const clean = await closeAll(parts, settings.shutdownSeconds * 1000 - pauseMs);
+  const graceMs = settings.shutdownSeconds * 1000 - pauseMs;
+  const closesMs = systemClock.steadyMs();
+  const clean = await closeAll(parts, graceMs);
   parts.observer.log.stopped({ tookMs: systemClock.nowMs() - beganMs, clean });
-  await parts.observer.close();
+  // What is left of the grace then is for a machine that is slow.
+  const toldMs = closesMs + graceMs * 0.95;
+  await parts.observer.close(Math.max(0, toldMs - systemClock.steadyMs()));
 }
 
 /** Everything is still answered, and nobody is to send more. */
@@ -243,16 +247,16 @@ function markDraining({ health, webhook, operations }: Parts): void {
   operations?.drain();
 }
 
-/** Everything but the observer, within `graceMs`; true when all of it ended well, and in time. Never rejects. */
+/** Everything but the observer, within nine tenths of `graceMs`; true when all of it ended well, and in time. Never rejects. */
 async function closeAll(parts: Parts, graceMs: number): Promise<boolean> {
   const { webhook, worker, own, operations, store, observer } = parts;
   markDraining(parts);
   const closing = makeClosing(graceMs, systemClock, troubleOf(observer, 'store'));
-  const stopped = worker?.stop(graceMs * 0.8);
+  const stopped = worker?.stop(graceMs * 0.75);
   // The rest of the grace is for what must still be written when the slow ones were cut off.
-  await closing.settledBy(0.85, [webhook?.close(graceMs * 0.4), stopped]);
-  await closing.settledBy(0.9, [operations?.close(graceMs * 0.05), own?.close()]);
-  await closing.settledBy(0.95, [store.close()]);
+  await closing.settledBy(0.8, [webhook?.close(graceMs * 0.4), stopped]);
+  await closing.settledBy(0.85, [operations?.close(graceMs * 0.05), own?.close()]);
+  await closing.settledBy(0.9, [store.close()]);
   return closing.isClean() && ((await stopped) ?? true);
 }
 

@@ -12,9 +12,9 @@ export interface StoreAwayOptions
 }
 
 export interface AlertsWithoutStore {
-  /** The store's own, where it is not among what is remembered: who was told of it is not known here. */
+  /** The store's own, where it is not among what is known: who was told of it is not known here. */
   own: Alert | null;
-  remembered: Alert[];
+  others: Alert[];
 }
 
 const fromMemory = 'What else stands here is what this process remembers.';
@@ -45,5 +45,5 @@ export function alertsWithoutStore(
   const description = `${known.annotations.description} ${worth}`;
   const shown = { ...known, annotations: { ...known.annotations, description } };
   const others = (remembered ?? []).filter((alert) => !isOwn(alert));
-  return known === own ? { own: shown, remembered: others } : { own: null, remembered: [shown, ...others] };
+  return known === own ? { own: shown, others } : { own: null, others: [shown, ...others] };
 }

@@ -135,17 +135,13 @@ export type FinishResult =
   | { outcome: 'gone'; eventIds: string[]; again: boolean }
   | {
       outcome: 'refused';
-      /**
-       * `hinted-since`: it would have been set aside, but a hint that it does not cover keeps it due. `shows-another`: so would
-       * it, but the address was never its own, and it is read at another one.
-       */
+      /** `hinted-since`: it would have been set aside, but a hint that it does not cover keeps it due. */
       reason:
         | 'fenced'
         | 'superseded'
         | 'older-normalizer'
         | 'hinted-since'
         | 'another-resource'
-        | 'shows-another'
         | 'record-too-large'
         | 'mass-disappearance';
     };

@@ -54,8 +54,8 @@ export interface Observer {
   log: Log;
   /** All metrics as Prometheus text. */
   metricsText(): Promise<string>;
-  /** Sends and writes what is left; at most two seconds. */
-  close(): Promise<void>;
+  /** Sends and writes what is left; takes at most two seconds, or less where there is less. */
+  close(withinMs?: number): Promise<void>;
 }
 
 export interface ObserverOptions {
@@ -129,9 +129,9 @@ export function makeObserver(options: ObserverOptions): Observer {
     },
     log,
     metricsText: telemetry.metricsText,
-    close: async () => {
+    close: async (withinMs) => {
       metrics.stop();
-      await telemetry.shutdown();
+      await telemetry.shutdown(withinMs);
       log.flush();
     },
   };

@@ -34,8 +34,8 @@ export interface Telemetry {
   traces: Traces;
   /** All metrics as Prometheus text, version 0.0.4. */
   metricsText(): Promise<string>;
-  /** Sends what is left; takes at most two seconds, never throws. */
-  shutdown(): Promise<void>;
+  /** Sends what is left; takes at most two seconds, or less where there is less, never throws. */
+  shutdown(withinMs?: number): Promise<void>;
 }
 
 const tracedShare = 0.05;
@@ -77,11 +77,11 @@ export function startTelemetry(
       const { resourceMetrics } = await exporter.collect({ timeoutMillis: 1000 });
       return serializer.serialize(withUnitSuffixes(resourceMetrics));
     },
-    shutdown: async () => {
+    shutdown: async (withinMs = shutdownMsMax) => {
       const ended = Promise.allSettled([provider.shutdown(), tracing?.shutdown()]);
       let timer: NodeJS.Timeout | undefined;
       const late = new Promise<void>((resolve) => {
-        timer = setTimeout(resolve, shutdownMsMax);
+        timer = setTimeout(resolve, Math.min(withinMs, shutdownMsMax));
       });
       await Promise.race([ended, late]);
       clearTimeout(timer);

@@ -27,9 +27,18 @@ import type { SubscriptionsApi } from '../model/subscription';
 import type { SyncView } from '../model/sync';
 import { noProvider } from './provider-api';
 import { structuredEvent } from './structured-event';
-import { type UnattendedOptions, unattendedAlert } from './unattended';
 
 export type { Api, ConfigView } from '../model/api';
+
+/** What is shown of an alert. */
+export interface ShownAlert
+  extends Pick<
+    Alert,
+    'name' | 'severity' | 'state' | 'startsAtMs' | 'resolvedAtMs' | 'labels' | 'annotations'
+  > {
+  /** The sinks that have not taken it as it is; none where nobody here knows. */
+  notTold: string[];
+}
 
 export interface ApiDoors {
   store: Pick<
@@ -45,7 +54,6 @@ export interface ApiDoors {
     | 'rejudge'
     | 'discardQuarantine'
     | 'listEvents'
-    | 'listAlerts'
     | 'explain'
     | 'ledger'
   >;
@@ -62,22 +70,8 @@ export interface ApiDoors {
   /** null when the organization is unknown. */
   forget(organizationId: string): Promise<Forgotten | null>;
   check(): Promise<CheckLine[]>;
-  /**
-   * For how long nobody evaluates alerts; null when nobody ever did. Throws what the store throws, also where that takes no
-   * writes: then nobody can be known by it.
-   */
-  unattendedMs(): Promise<number | null>;
-  unattended: UnattendedOptions;
-  nowMs(): number;
-  /** The store takes no writes, and this process knows more of alerts than stands there. */
-  areAlertsUnsaved(): boolean;
-  /**
-   * While the store does not answer: what this process remembers, and the store's own alert where it is not among that. Of one
-   * that takes no writes: the same of what it shows.
-   */
-  alertsWithoutStore(shown?: Alert[]): { own: Alert | null; remembered: Alert[] };
-  /** The sinks that have not taken it as it is. */
-  notTold(alert: Alert): string[];
+  /** All that is known, also while the store is away. */
+  listAlerts(): Promise<ShownAlert[]>;
   /** Throws `command.refused` in a receiver that knows no sink. */
   testAlerts(): Promise<AlertTestLine[]>;
   config(): ConfigView;
@@ -164,7 +158,7 @@ export function makeApi(doors: ApiDoors): Api {
       }
       return events.map(structuredEvent);
     },
-    alerts: () => listAlerts(doors),
+    alerts: async () => (await doors.listAlerts()).map(alertView),
     testAlerts,
     explain: async (of) =>
       (await store.explain(of)) ?? notFound('delivery (d12), event id or resource address', of),
@@ -174,14 +168,8 @@ export function makeApi(doors: ApiDoors): Api {
     connections: connections ?? noConnections,
     subscriptions: doors.subscriptions ?? noSubscriptions,
     provider: provider ?? noProvider('this process does not ask the provider: a worker does'),
-    startSync: async (wanted) => {
-      if (sync === null) throw new Problem('command.refused', receiverAsksNothing);
-      return sync.begin(wanted);
-    },
-    sync: async (startedAt) => {
-      if (sync === null) throw new Problem('command.refused', receiverAsksNothing);
-      return sync.view(startedAt);
-    },
+    startSync: async (wanted) => (sync ?? noSyncs()).begin(wanted),
+    sync: async (startedAt) => (sync ?? noSyncs()).view(startedAt),
     startReplay: async (wanted) => (replay ?? noReplays()).begin(wanted),
     replay: async (startedAt) => (replay ?? noReplays()).view(startedAt),
     sandbox,
@@ -194,37 +182,6 @@ function decideEach(
   decide: (id: string) => Promise<DecidedEntry['state']>,
 ): Promise<DecidedEntry[]> {
   return Promise.all(ids.map(async (id) => ({ id, state: await decide(id) })));
-}
-
-/** Whoever was paged for the store looks here: it is shown without it, too. */
-async function listAlerts(doors: ApiDoors): Promise<AlertView[]> {
-  const viewOf = (alert: Alert) => alertView(alert, doors.notTold(alert));
-  const stored = doors.areAlertsUnsaved() ? null : await storedAlerts(doors);
-  if (stored !== null) return stored.map((alert) => ('fingerprint' in alert ? viewOf(alert) : alert));
-  const { own, remembered } = doors.alertsWithoutStore();
-  // Whether another process has told the sinks of it is not known here.
-  return [...(own === null ? [] : [alertView(own, [])]), ...remembered.map(viewOf)];
-}
-
-/** With that for nobody who evaluates them; null where the store is away, or takes no writes and this process leads. */
-async function storedAlerts(doors: ApiDoors): Promise<(Alert | AlertView)[] | null> {
-  const unlessAway = <Told>(asked: Promise<Told>) =>
-    asked.catch((error: unknown) => {
-      if (!isProblem(error, 'store.unavailable')) throw error;
-      return null;
-    });
-  const alerts = await unlessAway(doors.store.listAlerts());
-  if (alerts === null) return null;
-  const attended = await unlessAway(doors.unattendedMs().then((ms) => ({ ms })));
-  if (attended === null) return withStoresOwn(doors, alerts);
-  const unattended = unattendedAlert(attended.ms, doors.nowMs(), doors.unattended);
-  return unattended === null ? alerts : [unattended, ...alerts];
-}
-
-/** A store that takes no writes shows what was saved before that. */
-function withStoresOwn(doors: ApiDoors, alerts: Alert[]): (Alert | AlertView)[] {
-  const { own, remembered } = doors.alertsWithoutStore(alerts);
-  return [...(own === null ? [] : [alertView(own, [])]), ...remembered];
 }
 
 /**
@@ -261,7 +218,12 @@ const noConnections: ConnectionsApi = {
   answer: refuseConnections,
 };
 
-const receiverAsksNothing = 'a receiver asks the provider nothing: TRAMLINE_URL must name a worker';
+function noSyncs(): never {
+  throw new Problem(
+    'command.refused',
+    'a receiver asks the provider nothing: TRAMLINE_URL must name a worker',
+  );
+}
 
 function noReplays(): never {
   throw new Problem('command.refused', 'a receiver sends nothing: TRAMLINE_URL must name a worker');
@@ -285,8 +247,8 @@ const noSubscriptions: SubscriptionsApi = {
   setDelivery: refuseSubscriptions,
 };
 
-function alertView(alert: Alert, missing: string[]): AlertView {
-  const { name, severity, state, startsAtMs, resolvedAtMs, labels, annotations } = alert;
+function alertView(alert: ShownAlert): AlertView {
+  const { name, severity, state, startsAtMs, resolvedAtMs, labels, annotations, notTold } = alert;
   const resolvedAt = resolvedAtMs === null ? null : new Date(resolvedAtMs).toISOString();
   return {
     name,
@@ -296,7 +258,7 @@ function alertView(alert: Alert, missing: string[]): AlertView {
     resolvedAt,
     labels,
     annotations,
-    ...(missing.length === 0 ? {} : { notTold: missing }),
+    ...(notTold.length === 0 ? {} : { notTold }),
   };
 }
 

@@ -3,18 +3,12 @@
  * user carries back is sent as a body, so that it stands in no address.
  */
 import { z } from 'zod';
-import { pageRowsMax } from '../model/api';
 import { Problem } from '../model/problem';
 import { schemaFaultOf } from '../tools/schema';
-import { readParameters } from './parameters';
-import type { Asked, Route } from './route';
+import { idOf, oneLine, pageOf, readParameters } from './parameters';
+import type { Route } from './route';
 
-const idMax = 200;
-const carried = z
-  .string()
-  .min(1)
-  .max(4096)
-  .regex(/^\P{Cc}*$/u);
+const carried = oneLine(4096);
 const answerSchema = z.strictObject({ code: carried, token: carried.nullish() });
 
 /** Links come first: `links` is no connection's id. */
@@ -23,10 +17,7 @@ export const connectionRoutes: Route[] = [
     method: 'get',
     path: '/api/connections',
     summary: 'users that consented, and what they see',
-    answer: ({ connections }, { search }) => {
-      const { limit, after } = readParameters(search, { limit: 'limit', after: 'text' });
-      return connections.list({ limit: limit ?? pageRowsMax, after });
-    },
+    answer: ({ connections }, asked) => connections.list(pageOf(asked)),
   },
   {
     method: 'post',
@@ -76,10 +67,4 @@ function isCallback(text: string): boolean {
   if (text.toLowerCase() === 'oob') return true;
   const protocol = URL.parse(text)?.protocol;
   return protocol !== undefined && !['http:', 'https:', 'javascript:', 'data:', 'file:'].includes(protocol);
-}
-
-function idOf({ id, search }: Asked): string {
-  readParameters(search, {});
-  if (id.length > idMax) throw new Problem('command.not-found', 'there is nothing with an id that long');
-  return id;
 }

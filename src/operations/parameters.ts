@@ -6,6 +6,7 @@ import { z } from 'zod';
 import { decidedMax, pageRowsMax } from '../model/api';
 import { Problem } from '../model/problem';
 import { replayedEventsMax } from '../model/replay';
+import type { Asked } from './route';
 
 const whole = (max: number) =>
   z
@@ -14,7 +15,8 @@ const whole = (max: number) =>
     .transform(Number)
     .pipe(z.number().int().max(max));
 
-const oneLine = (max: number) =>
+/** Text without control characters. */
+export const oneLine = (max: number) =>
   z
     .string()
     .min(1)
@@ -90,6 +92,21 @@ export function readParameters<Wanted extends Names>(search: string, wanted: Wan
     values[name] = parsed.data;
   }
   return values as Given<Wanted>;
+}
+
+const idMax = 200;
+
+/** The id in the path, of at most 200 characters, of a route without parameters. Throws `command.usage`, `command.not-found`. */
+export function idOf({ id, search }: Asked): string {
+  readParameters(search, {});
+  if (id.length > idMax) throw new Problem('command.not-found', 'there is nothing with an id that long');
+  return id;
+}
+
+/** Which rows of a list are asked for. Throws `command.usage`. */
+export function pageOf({ search }: Asked): { limit: number; after: string | null } {
+  const { limit, after } = readParameters(search, { limit: 'limit', after: 'text' });
+  return { limit: limit ?? pageRowsMax, after };
 }
 
 function listOf(wanted: Names): string {

@@ -1,30 +1,23 @@
 /**
- * The table of routes: method, path, who may ask, and what answers. The listener, its index and the check against
+ * The table of routes: method, path and what answers. The listener, its index and the check against
  * `schemas/openapi.yaml` are made from it, so that no route exists beside it.
  */
 
 import { pageRowsMax } from '../model/api';
 import { Problem } from '../model/problem';
 import { connectionRoutes } from './connection-routes';
-import { parameters, readParameters } from './parameters';
+import { idOf, pageOf, parameters, readParameters } from './parameters';
 import { providerRoutes } from './provider-routes';
 import { replayRoutes } from './replay-routes';
 import type { Asked, Route } from './route';
 import { subscriptionRoutes } from './subscription-routes';
-
-export type { Asked, Route } from './route';
-
-const idMax = 200;
 
 export const apiRoutes: Route[] = [
   {
     method: 'get',
     path: '/api/organizations',
     summary: 'organizations and their access',
-    answer: (api, { search }) => {
-      const { limit, after } = readParameters(search, { limit: 'limit', after: 'text' });
-      return api.organizations({ limit: limit ?? pageRowsMax, after });
-    },
+    answer: (api, asked) => api.organizations(pageOf(asked)),
   },
   {
     method: 'get',
@@ -57,10 +50,7 @@ export const apiRoutes: Route[] = [
     method: 'get',
     path: '/api/quarantine',
     summary: 'what waits for an operator',
-    answer: (api, { search }) => {
-      const { limit, after } = readParameters(search, { limit: 'limit', after: 'text' });
-      return api.quarantine({ limit: limit ?? pageRowsMax, after });
-    },
+    answer: (api, asked) => api.quarantine(pageOf(asked)),
   },
   {
     method: 'post',
@@ -186,10 +176,4 @@ function entriesOf({ search }: Asked): string[] {
   const { entries } = readParameters(search, { entries: 'entries' });
   if (entries === null) throw new Problem('command.usage', `entries must be ${parameters.entries.accepts}`);
   return entries;
-}
-
-function idOf({ id, search }: Asked): string {
-  readParameters(search, {});
-  if (id.length > idMax) throw new Problem('command.not-found', 'there is nothing with an id that long');
-  return id;
 }

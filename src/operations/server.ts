@@ -1,6 +1,6 @@
 /**
  * The operations listener: probes, metrics and the API, on an address of their own. It has the limits of a public
- * listener, reads no bodies, and goes on answering probes while the process drains. What the answers hold is decided
+ * listener, reads small bodies only, and goes on answering probes while the process drains. What the answers hold is decided
  * next door.
  */
 import { createServer, type Server } from 'node:http';
@@ -13,7 +13,8 @@ import type { Secret } from '../tools/secret';
 import { refuse, refuseError } from './answers';
 import { answerBrokenRequests, ofHead } from './broken-requests';
 import { judgeCaller } from './guard';
-import { apiRoutes, type Route } from './routes';
+import type { Route } from './route';
+import { apiRoutes } from './routes';
 import { Streamed, sendStreamed } from './streamed';
 
 export interface OperationsDoors {

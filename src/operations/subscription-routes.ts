@@ -5,26 +5,18 @@
 import { z } from 'zod';
 import { Problem } from '../model/problem';
 import { schemaFaultOf } from '../tools/schema';
-import { readParameters } from './parameters';
+import { idOf, oneLine, readParameters } from './parameters';
 import type { Asked, Route } from './route';
 import { streamedLines } from './streamed';
 
-const idMax = 200;
-const line = (max: number) =>
-  z
-    .string()
-    .min(1)
-    .max(max)
-    .regex(/^\P{Cc}*$/u);
-
 const wantedSchema = z.strictObject({
-  eventTypeId: line(100),
+  eventTypeId: oneLine(100),
   filters: z
-    .array(z.strictObject({ key: line(100), values: z.array(line(256)).min(1).max(1000) }))
+    .array(z.strictObject({ key: oneLine(100), values: z.array(oneLine(256)).min(1).max(1000) }))
     .max(20)
     .default([]),
-  displayName: line(100).nullable().default(null),
-  user: line(256).nullable().default(null),
+  displayName: oneLine(100).nullable().default(null),
+  user: oneLine(256).nullable().default(null),
 });
 
 const deliverySchema = z.strictObject({
@@ -107,10 +99,4 @@ function bodyOf<Schema extends z.ZodType>(
   const fault = schemaFaultOf(schema, body);
   if (fault !== null) throw new Problem('command.usage', `the body must be ${expected}, in their bounds`);
   return schema.parse(body);
-}
-
-function idOf({ id, search }: Asked): string {
-  readParameters(search, {});
-  if (id.length > idMax) throw new Problem('command.not-found', 'there is nothing with an id that long');
-  return id;
 }

@@ -2,7 +2,7 @@
  * Says for people when no process evaluates alerts: where none leads, what is listed as firing may be over, and what holds
  * since is told nobody. It is the alert that Prometheus pages for, and says of it what its rule says. Pure.
  */
-import type { AlertView } from '../model/api';
+import type { ShownAlert } from './api';
 import type { Found } from './check';
 
 /** The next worker leads within seconds of the last one's lease: that is no gap yet. */
@@ -24,15 +24,16 @@ export function unattendedAlert(
   freeMs: number | null,
   nowMs: number,
   { runbookBase, journalDays }: UnattendedOptions,
-): AlertView | null {
+): ShownAlert | null {
   if (freeMs === null || freeMs <= handoverMs) return null;
-  const since = new Date(nowMs - freeMs).toISOString();
+  const startsAtMs = nowMs - freeMs;
+  const since = new Date(startsAtMs).toISOString();
   return {
     name,
     severity: 'critical',
     state: 'firing',
-    since,
-    resolvedAt: null,
+    startsAtMs,
+    resolvedAtMs: null,
     labels: {},
     annotations: {
       summary: 'No worker runs: nothing is read or published, and no alert of the service is kept up.',
@@ -42,6 +43,7 @@ export function unattendedAlert(
       first_step: step,
       runbook_url: `${runbookBase}/${name}.md`,
     },
+    notTold: [],
   };
 }
 

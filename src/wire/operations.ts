@@ -3,8 +3,6 @@
  * talks to it.
  */
 import { alertsLease } from '../alert/leader';
-import { notTold } from '../alert/not-told';
-import { alertsWithoutStore } from '../alert/store-away';
 import { testSinks } from '../alert/test-sinks';
 import { canAskProvider, type LoadedSettings } from '../config';
 import type { Alert } from '../model/alert';
@@ -21,6 +19,7 @@ import { makeRejudge } from '../webhook/rejudge';
 import type { Worker } from '../wire';
 import { checkProvider } from './check-provider';
 import { checkSinks } from './check-sinks';
+import { makeListAlerts } from './list-alerts';
 import { alertingOptions, webhookOptions } from './options';
 import { probeOutcome } from './probe-outcome';
 import { type OwnProvider, providerApiOf } from './provider';
@@ -85,8 +84,6 @@ export function apiOf(
     ...webhook.authorizationValues(),
     ...webhook.hmacSecrets(),
   ];
-  const { runbookBase } = alertingOptions(loaded.settings);
-  const sinks = sinksOf(loaded.settings, null);
   // As the metric counts: where no worker ever stood beside a receiver, for as long as that runs.
   const receives = worker === null && writeAlert !== null;
   const unattendedMs = async () => {
@@ -126,12 +123,7 @@ export function apiOf(
         ...checkDoors(loaded, store, sayOfStore, providerCheck, standIn === null ? unattendedMs : null),
         clockOffsetMs: (worker ?? own)?.clockOffsetMs ?? (() => null),
       }),
-    unattendedMs,
-    unattended: { runbookBase, journalDays: loaded.settings.journalDays },
-    nowMs: systemClock.nowMs,
-    areAlertsUnsaved: () => worker?.alerting.isBehind() ?? false,
-    alertsWithoutStore: (shown) => withoutStore(loaded, worker, shown),
-    notTold: (alert) => notTold(alert, sinks).map(({ sink }) => sink),
+    listAlerts: makeListAlerts(loaded.settings, store, worker, unattendedMs),
     testAlerts: () => testAlerts(loaded.settings, writeAlert),
     config: () => configView(loaded),
     connections: (worker === null ? alone?.own.connections : worker.connecting.api) ?? null,
@@ -164,16 +156,6 @@ async function testAlerts(settings: LoadedSettings['settings'], writeAlert: ((al
   // Sinks of their own: what they remember of real alerts is not touched.
   const sinks = testSinksOf(settings, writeAlert);
   return testSinks(sinks, alertingOptions(settings).runbookBase, systemClock.nowMs());
-}
-
-/** Of a receiver, and beside no service, nobody remembers any. */
-function withoutStore({ settings }: LoadedSettings, worker: Worker | null, shown: Alert[] | null = null) {
-  const nowMs = systemClock.nowMs();
-  const known = worker?.conditions().find(({ name }) => name === 'store-unavailable');
-  const sinceMs = known?.sinceMs ?? nowMs;
-  const options = alertingOptions(settings);
-  if (shown !== null) return alertsWithoutStore({ shown }, sinceMs, nowMs, options);
-  return alertsWithoutStore({ remembered: worker?.alerting.remembered() ?? null }, sinceMs, nowMs, options);
 }
 
 export function configView({ origins }: LoadedSettings): ConfigView {

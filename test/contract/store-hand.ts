@@ -36,9 +36,6 @@ export interface DamageableStore extends StoreUnderTest {
 export const address = (id: string) => `https://provider.example/platform/equipment/${id}`;
 export const aliasOf = (id: string) => `${address(id)}?alias`;
 
-/** Its last part is not the id, as where a link calls a resource by another of its names. */
-export const otherNameOf = (id: string) => address(`x${id}`);
-
 export function hintOf(id: string, organizationId: string | null = '4711'): HintElement {
   return { line: 'hint', eventTypeId: 'equipment', address: address(id), organizationId, user: null };
 }

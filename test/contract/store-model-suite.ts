@@ -26,14 +26,6 @@ const quietly = fc
   .tuple(id, fc.constantFrom({}, {}, { gone: true }, ...organizations.map((to) => ({ organizationId: to }))))
   .map(([of, next]) => ({ of, next, name: `${of} ${JSON.stringify(next)}` }));
 const hints = fc.tuple(id, alias).map(([of, at]) => named(`hint ${of} ${at}`, (w) => w.hint(of, at)));
-/** Announced by another name, whose first answer may be another resource's. */
-const others = fc
-  .boolean()
-  .map((isNew) =>
-    named(`${isNew ? 'change' : 'hint'} 1 by its other name`, (w) =>
-      isNew ? w.change('1', 'other', {}) : w.hint('1', 'other'),
-    ),
-  );
 const takes = fc
   .integer({ min: 1, max: 4 })
   .map((limit) => named(`take ${limit}`, async (w) => void (await w.take(limit))));
@@ -88,20 +80,7 @@ const retention = fc.constantFrom(0, 16, 31, 31).map((days) =>
 const kills = fc
   .tuple(
     fc.array(
-      fc.oneof(
-        changes,
-        hints,
-        others,
-        takes,
-        takes,
-        endings(),
-        endings(),
-        sends,
-        asks,
-        pages,
-        replays,
-        losses,
-      ),
+      fc.oneof(changes, hints, takes, takes, endings(), endings(), sends, asks, pages, replays, losses),
       { maxLength: 6 },
     ),
     fc.nat(9),
@@ -111,7 +90,6 @@ const kills = fc
 const steps = fc.oneof(
   { weight: 5, arbitrary: changes },
   { weight: 3, arbitrary: hints },
-  { weight: 3, arbitrary: others },
   {
     weight: 2,
     arbitrary: fc

@@ -25,14 +25,11 @@ import {
   header,
   heldBy,
   hintOf,
-  otherNameOf,
   sumOf,
 } from './store-hand';
 
 export const ids = ['1', '2', '3'] as const;
 export const organizations = ['4711', '99'] as const;
-/** What the first answers under another one's other name may show. */
-const mistakenFor = '2';
 /** The provider says of these when they were modified. */
 const timed = new Set<string>(['1', '2']);
 const settleMs = 5000;
@@ -56,11 +53,10 @@ export interface Truth {
   atMs: number;
 }
 
-/** A task in somebody's hands, with what the provider showed when its read began: of what its address names, and of others. */
+/** A task in somebody's hands, with what the provider showed when its read began. */
 export interface Held {
   task: TakenTask;
   shown: Truth;
-  truth: Map<string, Truth>;
 }
 
 export type Step = (world: World) => Promise<void>;
@@ -396,7 +392,7 @@ export class World {
     expect(this.probeCalls.length).toBeLessThanOrEqual(probesPerMinute);
   }
 
-  async change(id: string, alias: boolean | 'other', next: Partial<Truth>): Promise<void> {
+  async change(id: string, alias: boolean, next: Partial<Truth>): Promise<void> {
     this.changeQuietly(id, next);
     await this.hint(id, alias);
   }
@@ -418,10 +414,9 @@ export class World {
     await this.hint(id, true);
   }
 
-  async hint(id: string, alias: boolean | 'other'): Promise<void> {
+  async hint(id: string, alias: boolean): Promise<void> {
     const { organizationId } = this.truth.get(id)!;
-    const at = alias === 'other' ? otherNameOf(id) : alias ? aliasOf(id) : address(id);
-    const hint = { ...hintOf(id, organizationId), address: at };
+    const hint = { ...hintOf(id, organizationId), address: alias ? aliasOf(id) : address(id) };
     this.claims.set(hint.address, organizationId);
     // What waits for an operator keeps its delivery, and with it the hint beside it.
     await this.put(alias ? [hint, unreadable] : [hint]);
@@ -431,46 +426,21 @@ export class World {
 
   async take(limit: number): Promise<number> {
     const taken = await this.hand.store.take(limit);
-    for (const task of taken) {
-      const truth = new Map([...this.truth].map(([id, its]) => [id, { ...its }]));
-      this.held.push({ task, shown: truth.get(idOf(task))!, truth });
-    }
+    for (const task of taken) this.held.push({ task, shown: { ...this.truth.get(idOf(task))! } });
     return taken.length;
   }
 
   /** As the path would end it: read, found absent, or gone when that was so for long enough. */
-  async end(held: Held): Promise<void> {
+  async end({ task, shown }: Held): Promise<void> {
     const { store } = this.hand;
-    const { task } = held;
-    const draft = this.answered(held);
-    if (draft !== null) {
-      await this.finish(task, draft);
+    if (!shown.gone) {
+      await this.finish(task, draftAs(idOf(task), shown));
     } else if (task.absentSinceMs !== null && this.under.nowMs() - task.absentSinceMs >= goneAfterMs) {
       await store.finishGone({ ...goneBy(task), goneShareMax: 1 });
     } else {
       const forMs = task.absentSinceMs === null ? 0 : this.under.nowMs() - task.absentSinceMs;
       await store.foundAbsent({ ...heldBy(task), againInMs: goneAfterMs - forMs });
     }
-  }
-
-  /**
-   * Under its other name a resource may be answered with another one's document, when nothing is known of that address yet:
-   * then nobody knows what was notified. What is not there is looked for by the id by which it is known.
-   */
-  private answered({ task, shown, truth }: Held): EventDraft | null {
-    const at = idOf(task);
-    const isOther = task.address === otherNameOf(at);
-    const { resource } = task;
-    const mistaken = truth.get(mistakenFor)!;
-    if (isOther && resource === null && task.fence % 2 === 0 && !mistaken.gone) {
-      this.unseen.add(at);
-      return { ...draftAs(mistakenFor, mistaken), address: task.address };
-    }
-    if (!shown.gone) return { ...draftAs(at, shown), ...(isOther && { address: task.address }) };
-    const known = resource?.id ?? at;
-    if (known !== at) this.unseen.add(at);
-    const its = truth.get(known)!;
-    return its.gone ? null : draftAs(known, its);
   }
 
   /** Drafted under another name first, now and then: such a read does not end, and nothing of it is published. */
@@ -685,4 +655,4 @@ function draftAs(id: string, { content, organizationId, atMs }: Truth) {
 
 const changesOnly = (asking: Asking) => asking === 'changes' || asking === 'older';
 
-const idOf = ({ address: at }: TakenTask) => /equipment\/x?(\d)/.exec(at)![1]!;
+const idOf = ({ address: at }: TakenTask) => /equipment\/(\d)/.exec(at)![1]!;

@@ -9,7 +9,6 @@ import { storeConnectionsSuite } from './store-connections-suite';
 import { storeDamageSuite } from './store-damage-suite';
 import { storeExplainSuite } from './store-explain-suite';
 import type { DamageableStore } from './store-hand';
-import { storeMistakenSuite } from './store-mistaken-suite';
 import { storeReplaySuite } from './store-replay-suite';
 import { storeRetentionSuite } from './store-retention-suite';
 import { storeSuite } from './store-suite';
@@ -32,7 +31,6 @@ const suites: ((name: string, open: OpenStore) => void)[] = [
   storeBehindSuite,
   storeDamageSuite,
   storeVersionsSuite,
-  storeMistakenSuite,
 ];
 
 export function storeSuites(name: string, open: OpenStore): void {

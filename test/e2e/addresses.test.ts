@@ -281,47 +281,6 @@ test('a machine whose address first shows another one is nobody else’s: both g
   expect(await story.tasks()).toHaveLength(2);
 });
 
-test.each([
-  ['that was known', true],
-  ['that nobody knew', false],
-])(
-  'a machine whose address shows another one %s until it is believed is itself as soon as it is shown',
-  async (_which, isKnown) => {
-    story = await beginStory({ delivers: false });
-    const [other, mistaken] = await story.equipment();
-    if (isKnown) {
-      expect((await story.post([notificationOf(other!)])).status).toBe(204);
-      await story.untilEvents(other!, 1);
-    }
-    await story.simulator.setFaults([
-      {
-        match: { method: 'GET', path: new URL(mistaken!.uri).pathname },
-        times: 2,
-        status: 200,
-        body: other!.content,
-      },
-    ]);
-    expect((await story.post([notificationOf(mistaken!)])).status).toBe(204);
-    await story.untilRest();
-    expect(await story.eventsOf(mistaken!)).toEqual([]);
-    for (const machine of [mistaken!, other!]) {
-      await story.simulator.changeEquipment(machine.id, { name: `Now ${machine.id}` });
-      expect((await story.post([notificationOf(machine)])).status).toBe(204);
-      await story.untilRest();
-      const last = (await story.eventsOf(machine)).at(-1);
-      expect(last!.data).toMatchObject({ name: `Now ${machine.id}`, source: { address: machine.uri } });
-    }
-    expect(await story.untilRest()).toMatchObject({ quarantined: 0, gone: 0, discarded: 0, lost: 0 });
-    expect(await story.quarantine()).toEqual([]);
-    const told = async (machine: Resource) =>
-      (await story.eventsOf(machine)).map(({ type }) => type.split('.')[3]);
-    expect(await told(mistaken!)).toEqual(['created']);
-    // Where it was known, the mistaken document is an update, and so is what its own address shows after that.
-    expect(await told(other!)).toEqual(['created', ...Array(isKnown ? 3 : 1).fill('updated')]);
-    await expectExitsToAgree(story);
-  },
-);
-
 test('a machine of the older endpoints that has moved waits while their lists are not answered, and is never deleted', async () => {
   story = await beginStory({
     delivers: false,

@@ -43,6 +43,18 @@ function fillUp(ballast: string): void {
   }
 }
 
+/** Whoever was called can look: what waits, and who waits for it. */
+async function mustShow(story: Story, post: () => Promise<unknown>, alert: unknown): Promise<void> {
+  for (let look = 0; look < 10; look += 1) {
+    const [tasks, ledger] = await Promise.all([story.tasks(), story.ledger(), post()]);
+    expect(tasks).not.toEqual([]);
+    expect(ledger).toMatchObject({ lost: 0 });
+    const alerts = await story.alerts();
+    expect(alerts).toContainEqual(expect.objectContaining({ name: alert, state: 'firing' }));
+    expect(alerts.map(({ name }) => name)).not.toContain('TramlineWorkersAbsent');
+  }
+}
+
 describeWithNeighbour(
   'a small disk',
   mounted ? { available: true } : { available: false, reason: 'nothing may be mounted here' },
@@ -91,15 +103,7 @@ describeWithNeighbour(
         soon,
       );
       expect(page).toMatchObject({ state: 'firing' });
-      // Whoever was called can look: what waits, and who waits for it.
-      for (let look = 0; look < 10; look += 1) {
-        const [tasks, ledger] = await Promise.all([story.tasks(), story.ledger(), post(statuses.length)]);
-        expect(tasks).not.toEqual([]);
-        expect(ledger).toMatchObject({ lost: 0 });
-        const alerts = await story.alerts();
-        expect(alerts).toContainEqual(expect.objectContaining({ name: page.name, state: 'firing' }));
-        expect(alerts.map(({ name }) => name)).not.toContain('TramlineWorkersAbsent');
-      }
+      await mustShow(story, () => post(statuses.length), page.name);
 
       rmSync(ballast);
       await until(async () => (await post(statuses.length)).status === 204, soon);
@@ -237,6 +241,45 @@ describeWithNeighbour(
         await story.end();
       }
     }, 150_000);
+  },
+);
+
+/** What no file may grow past, of a process that runs; a quota is told to SQLite's callers in the same way. */
+function limitFiles(pid: number, bytes: string): boolean {
+  return spawnSync('prlimit', ['--pid', String(pid), `--fsize=${bytes}:`]).status === 0;
+}
+
+describeWithNeighbour(
+  'a limit of files',
+  limitFiles(process.pid, 'unlimited')
+    ? { available: true }
+    : { available: false, reason: 'no prlimit here' },
+  'D3 on a disk whose quota is used up',
+  () => {
+    test('D3: 503 and a page, what is there is still shown, and it goes on by itself when there is room', async () => {
+      const story = await beginStory({ delivers: false, flags: { equipment: 20 } });
+      try {
+        const { equipment } = await story.simulator.state();
+        const post = (index = 1) => story.post([notificationOf(equipment[index]!)]);
+        expect((await post(0)).status).toBe(204);
+        await story.untilRest();
+        expect(limitFiles(story.service.pid, '0')).toBe(true);
+        await until(async () => (await post()).status === 503, soon);
+        const name = 'TramlineStoreUnavailable';
+        const told = (state: string) =>
+          story.service
+            .records()
+            .some((record) => record.line === 'alert' && record.name === name && record.state === state);
+        await until(() => told('firing'), soon);
+        await mustShow(story, post, name);
+        expect(limitFiles(story.service.pid, 'unlimited')).toBe(true);
+        await until(async () => (await post()).status === 204, soon);
+        expect(await story.untilRest()).toMatchObject({ lost: 0, waiting: 0 });
+        await until(() => told('resolved'), soon);
+      } finally {
+        await story.end();
+      }
+    }, 120_000);
   },
 );
 

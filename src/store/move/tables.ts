@@ -21,7 +21,6 @@ const keys: Record<string, string[]> = {
   deliveries: ['id'],
   tasks: ['id'],
   aliases: ['address'],
-  former_aliases: ['address', 'task_id'],
   hints: ['task_id', 'generation'],
   reads: ['task_id', 'fence'],
   sequences: ['key'],

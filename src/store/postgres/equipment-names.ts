@@ -39,11 +39,11 @@ async function nameEquipment(context: Context, pieces: EquipmentNames[]): Promis
 
 async function shelfFor({ database }: Context, pieces: EquipmentNames[]): Promise<EquipmentShelf> {
   const rows = await database.all(
-    `SELECT ${columns} FROM equipment WHERE resource_id IN (
+    // An array, since a join would be planned on a table that is empty yet, as one that reads all of it.
+    `SELECT ${columns} FROM equipment WHERE resource_id = ANY($1::text[] || ARRAY(
        SELECT resource_id FROM equipment WHERE id = ANY($1::text[])
-       UNION SELECT resource_id FROM equipment WHERE principal_id = ANY($1::text[])
-       UNION SELECT resource_id FROM equipment WHERE erid = ANY($1::text[])
-       UNION SELECT unnest($1::text[]))`,
+       UNION ALL SELECT resource_id FROM equipment WHERE principal_id = ANY($1::text[])
+       UNION ALL SELECT resource_id FROM equipment WHERE erid = ANY($1::text[])))`,
     [...new Set(pieces.flatMap(soughtOf))],
   );
   const shelf = new EquipmentShelf();

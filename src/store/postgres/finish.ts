@@ -5,14 +5,12 @@
  */
 import { changeOf, type EventDraft, type PublishedState } from '../../model/event';
 import type { FinishedRead, FinishResult } from '../../model/task';
-import { addressShown } from '../beside';
 import { eventsOf, mayStandElsewhere } from '../decided-events';
 import { mayLag } from '../may-lag';
 import { leftToNewerMs } from '../store-rules';
 import { switchedFrom } from '../switch-step';
 import { joinTask } from './join';
-import { leaveJoined, partAddress } from './part';
-import { endTake, hintedSince, isSuperseded, refuse, rest, settles, stayDue } from './return-task';
+import { endTake, isSuperseded, refuse, rest, settles, stayDue } from './return-task';
 import type { Slate } from './slate';
 import type { TaskRow } from './task-rows';
 
@@ -21,7 +19,12 @@ export async function finish(slate: Slate, read: FinishedRead): Promise<FinishRe
   if (task === null) return { outcome: 'refused', reason: 'fenced' };
   const { draft } = read;
   const resource = resourceRow(slate, task, draft);
-  if (resource === null) return refuseAnother(slate, task, read);
+  if (resource === null) {
+    const detail = `its address shows ${draft.kind} ${draft.id}`;
+    return refuse(slate, task, read, 'malformed-document', { path: '/id', detail, raw: null })
+      ? { outcome: 'refused', reason: 'another-resource' }
+      : { outcome: 'refused', reason: 'hinted-since' };
+  }
   if (isSuperseded(resource, read)) {
     stayDue(slate, task, 'superseded');
     return { outcome: 'refused', reason: 'superseded' };
@@ -55,19 +58,6 @@ export async function finish(slate: Slate, read: FinishedRead): Promise<FinishRe
   return decision.change === null
     ? { outcome: 'unchanged', reason: decision.reason, again }
     : { outcome: 'published', eventIds, again };
-}
-
-/** What waits is read at another of its addresses, where that one was only believed to be its own. */
-async function refuseAnother(slate: Slate, task: TaskRow, read: FinishedRead): Promise<FinishResult> {
-  const { kind, id, address } = read.draft;
-  if (await partAddress(slate, task, address)) {
-    stayDue(slate, task, 'shows-another');
-    return { outcome: 'refused', reason: 'shows-another' };
-  }
-  const detail = `its address shows ${kind} ${id}`;
-  return refuse(slate, task, read, 'malformed-document', { path: '/id', detail, raw: null })
-    ? { outcome: 'refused', reason: 'another-resource' }
-    : { outcome: 'refused', reason: 'hinted-since' };
 }
 
 /** A task that only this read showed to be the resource's is the newer version's from now on, as that one is. */
@@ -106,11 +96,8 @@ async function settle(
   };
   slate.note({ taskId, fence, generation, ...said, settles: settles(task, read, settleMs) });
   const older = reason === 'older-than-published';
-  const own = resource === task;
-  if (own && task.joined_to !== null) await leaveJoined(slate, task);
-  const address = addressShown(resource, own && hintedSince(task, read), draft.address);
-  await accept(slate, read, resource, older, address);
-  const passedOn = !own && (await joinTask(slate, task, resource, read));
+  await accept(slate, read, resource, older);
+  const passedOn = resource !== task && (await joinTask(slate, task, resource, read));
   const lane = older ? (resource.organization_id ?? task.lane) : draft.organizationId;
   const again = passedOn || rest(slate, task, read, settleMs, lane);
   slate.context.lanes.widen(takenFrom);
@@ -140,13 +127,7 @@ export function publishedState(row: TaskRow): PublishedState | null {
 }
 
 /** What this read found is the resource's accepted state. What is older than that only confirms it. */
-async function accept(
-  slate: Slate,
-  read: FinishedRead,
-  resource: TaskRow,
-  older: boolean,
-  address: string,
-): Promise<void> {
+async function accept(slate: Slate, read: FinishedRead, resource: TaskRow, older: boolean): Promise<void> {
   const { draft, connectionId } = read;
   await noteReadable(slate, draft, connectionId);
   slate.change(resource, { accepted_revision: null, connection_id: connectionId, absent_since: null });
@@ -163,7 +144,7 @@ async function accept(
     wire_hash: draft.wireHash,
     normalizer_version: draft.normalizerVersion,
     modified_time: draft.modifiedTime,
-    address,
+    address: draft.address,
   });
   // A row of another task may wait: it goes with its resource to the lane of the owner of today.
   if (resource.due_at !== null) slate.context.lanes.expect(draft.organizationId, resource.due_at);

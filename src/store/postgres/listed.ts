@@ -44,7 +44,6 @@ function tryAgain(slate: Slate, task: TaskRow, draft: EventDraft): void {
   const isLarge = () => eventsOf(read, 'updated', [], slate.context.settings.envelope) === 'too-large';
   if (task.state !== 'quarantined' || isLarge()) return;
   makeDue(slate, task, 'quarantined');
-  slate.change(task, { address: draft.address });
   slate.close(task.id);
 }
 

@@ -4,7 +4,6 @@
  * due after its ending. The rows are locked by their ids, so that crossed deliveries wait for each other in one order.
  */
 import type { HintElement } from '../../model/notification';
-import { addressHinted } from '../beside';
 import { freeAtMs } from '../free-at';
 import type { Context } from './context';
 import { closeEntries } from './quarantine-entries';
@@ -20,8 +19,6 @@ export interface Hint {
 
 interface TaskRow {
   id: number;
-  address: string;
-  resource_id: string | null;
   crowded: boolean;
   joined_to: number | null;
   state: string;
@@ -37,7 +34,7 @@ interface TaskRow {
   code: string | null;
 }
 
-const columns = `id, address, resource_id, crowded, joined_to, state, generation, lane, organization_id, due_at, read_at, first_hint_at, traceparent,
+const columns = `id, crowded, joined_to, state, generation, lane, organization_id, due_at, read_at, first_hint_at, traceparent,
   hinted_organization_id, hinted_user, code`;
 
 /**
@@ -99,7 +96,7 @@ async function tasksAt(
   );
   const added = rows.map(({ address, task_id }) => ({
     address: String(address),
-    task: unknownTask(task_id, address),
+    task: unknownTask(task_id),
   }));
   for (const { address, task } of added) tasks.set(address, task);
   // Another process was faster: what it added can be seen now.
@@ -108,11 +105,9 @@ async function tasksAt(
   return { tasks, added };
 }
 
-function unknownTask(id: number, address: string): TaskRow {
+function unknownTask(id: number): TaskRow {
   return {
     id,
-    address,
-    resource_id: null,
     crowded: false,
     joined_to: null,
     state: 'done',
@@ -166,7 +161,6 @@ function raise(context: Context, task: TaskRow, { hint, receivedAtMs, traceparen
   const wakes = task.state === 'done' || task.state === 'settling' || task.state === 'quarantined';
   // While the owner is not known, the latest claim says whose turn it takes.
   const lane = (task.organization_id === null ? hint.organizationId : null) ?? task.lane;
-  task.address = addressHinted(task, !wakes, hint.address);
   if (wakes) {
     const nowMs = context.nowMs();
     task.due_at = Math.max(nowMs, freeAtMs(task.read_at, nowMs, context.settings.readGapMs));
@@ -200,16 +194,15 @@ async function addTasks(context: Context, added: Added[], tasks: Map<number, Tas
 async function saveTasks(context: Context, tasks: TaskRow[]): Promise<void> {
   if (tasks.length === 0) return;
   await context.database.run(
-    `UPDATE tasks t SET address = n.address, generation = n.generation, state = n.state, due_at = n.due_at, lane = n.lane, settling = false,
+    `UPDATE tasks t SET generation = n.generation, state = n.state, due_at = n.due_at, lane = n.lane, settling = false,
        first_hint_at = n.first_hint_at, traceparent = n.traceparent, reconciled = false,
        hinted_organization_id = n.hinted_organization_id, hinted_user = n.hinted_user, crowded = n.crowded
      FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::bigint[], $5::text[], $6::bigint[], $7::text[], $8::text[],
-       $9::text[], $10::boolean[], $11::text[]) AS n (id, generation, state, due_at, lane, first_hint_at, traceparent,
-         hinted_organization_id, hinted_user, crowded, address)
+       $9::text[], $10::boolean[]) AS n (id, generation, state, due_at, lane, first_hint_at, traceparent,
+         hinted_organization_id, hinted_user, crowded)
      WHERE t.id = n.id`,
     tasks.map(({ id }) => id),
     ...mutable(tasks),
-    tasks.map(({ address }) => address),
   );
 }
 

@@ -218,15 +218,6 @@ const switchedFrom = `
 ALTER TABLE reads ADD COLUMN switched_from TEXT;
 `;
 
-/** Tasks that an address led to before it was shown to be another's: what it announced then is told by them. */
-const formerAliases = `
-CREATE TABLE former_aliases (
-  address TEXT COLLATE "C" NOT NULL,
-  task_id BIGINT NOT NULL,
-  PRIMARY KEY (address, task_id)
-);
-`;
-
 export const migrations: Migration[] = [
   { name: '0001-path', kind: 'expand', sql: firstSchema },
   { name: '0002-sync', kind: 'expand', sql: syncs },
@@ -250,5 +241,4 @@ export const migrations: Migration[] = [
   { name: '0020-left-to-newer', kind: 'expand', indexes: leftToNewer },
   { name: '0021-left-by-lane', kind: 'expand', indexes: leftByLane },
   { name: '0022-switched-from', kind: 'expand', sql: switchedFrom },
-  { name: '0023-former-aliases', kind: 'expand', sql: formerAliases },
 ];

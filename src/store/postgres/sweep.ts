@@ -199,14 +199,13 @@ async function lockTasks({ database }: Context, ids: number[]): Promise<Row[]> {
   );
 }
 
-/** The tasks to which the addresses lead or led that these journalled elements name. */
+/** The tasks at the addresses that these journalled elements name. */
 export async function tasksNamed({ database }: Context, elements: string[]): Promise<number[]> {
   const addresses = elements.flatMap((text) =>
     (JSON.parse(text) as { address?: string | null }[]).flatMap(({ address }) => address ?? []),
   );
   const rows = await database.all(
-    `SELECT task_id FROM aliases WHERE address = ANY($1::text[])
-     UNION SELECT task_id FROM former_aliases WHERE address = ANY($1::text[])`,
+    'SELECT DISTINCT task_id FROM aliases WHERE address = ANY($1::text[])',
     [...new Set(addresses)].filter((address) => !address.includes('\0')),
   );
   return rows.map(({ task_id }) => task_id);

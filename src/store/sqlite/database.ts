@@ -13,8 +13,9 @@ export type Row = Record<string, Value>;
 
 /** SQLite's primary result codes that say "not now" rather than "not so". */
 const unavailableCodes = new Set([5, 6, 7, 8, 10, 13, 14, 23]);
-/** Of a disk that takes nothing. */
+/** Of a disk that takes nothing: read-only, full, or any other reason for a write, as a quota that is used up. */
 const readableCodes = new Set([8, 13]);
+const writeFailed = 778;
 
 export interface Database {
   get(sql: string, ...values: SQLInputValue[]): Row | undefined;
@@ -280,10 +281,10 @@ function migrate(connection: DatabaseSync, database: Database): void {
   }
 }
 
-/** Full or read-only: what takes nothing may still be read, and each call finds out for itself. */
+/** What takes nothing may still be read, and each call finds out for itself. */
 export function mayBeRead(error: unknown): boolean {
   const code = (error as { errcode?: number }).errcode;
-  return code !== undefined && readableCodes.has(code & 0xff);
+  return code !== undefined && (code === writeFailed || readableCodes.has(code & 0xff));
 }
 
 /** What a failed call means to its caller: `store.unavailable` (nothing was changed) or `store.refused`. */

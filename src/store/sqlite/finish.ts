@@ -6,7 +6,6 @@
 import type { Change, EventDraft, EventRecord, PublishedState } from '../../model/event';
 import { changeOf } from '../../model/event';
 import type { FinishedRead, FinishResult, KnownOtherwise } from '../../model/task';
-import { addressShown } from '../beside';
 import { eventsOf, mayStandElsewhere } from '../decided-events';
 import { isKnownAs } from '../equipment-names';
 import { mayLag } from '../may-lag';
@@ -17,10 +16,8 @@ import type { Row } from './database';
 import { knownAs } from './equipment-names';
 import { joinTask } from './join';
 import { remember } from './organization-cache';
-import { leaveJoined, partAddress } from './part';
 import {
   endTake,
-  hintedSince,
   noteRead,
   type Rest,
   refuse,
@@ -43,7 +40,12 @@ export function finish(context: Context, read: FinishedRead): FinishResult | Kno
   if (task === null) return { outcome: 'refused', reason: 'fenced' };
   const { draft } = read;
   const resource = resourceRow(context, task, draft);
-  if (resource === null) return refuseAnother(context, task, read);
+  if (resource === null) {
+    const detail = `its address shows ${draft.kind} ${draft.id}`;
+    return refuse(context, task, read, 'malformed-document', { path: '/id', detail, raw: null })
+      ? { outcome: 'refused', reason: 'another-resource' }
+      : { outcome: 'refused', reason: 'hinted-since' };
+  }
   if (Number(resource.accepted_revision) > read.revision) {
     stayDue(context, task, 'superseded');
     return { outcome: 'refused', reason: 'superseded' };
@@ -77,19 +79,6 @@ export function finish(context: Context, read: FinishedRead): FinishResult | Kno
   const again = acceptAndRest(context, read, { task, resource, older, settleMs });
   context.lanes.widen(String(task.lane));
   return outcome === 'published' ? { outcome, eventIds, again } : { outcome, reason, again };
-}
-
-/** What waits is read at another of its addresses, where that one was only believed to be its own. */
-function refuseAnother(context: Context, task: Row, read: FinishedRead): FinishResult {
-  const { kind, id, address } = read.draft;
-  if (partAddress(context, task, address)) {
-    stayDue(context, task, 'shows-another');
-    return { outcome: 'refused', reason: 'shows-another' };
-  }
-  const detail = `its address shows ${kind} ${id}`;
-  return refuse(context, task, read, 'malformed-document', { path: '/id', detail, raw: null })
-    ? { outcome: 'refused', reason: 'another-resource' }
-    : { outcome: 'refused', reason: 'hinted-since' };
 }
 
 /** A task that only this read showed to be the resource's is the newer version's from now on, as that one is. */
@@ -171,9 +160,6 @@ function acceptAndRest(context: Context, read: FinishedRead, accepting: Acceptin
   const revision = context.nextRevision();
   noteReadable(context, draft, connectionId);
   const own = resource.id === task.id;
-  if (own && task.joined_to !== null) leaveJoined(context, task);
-  const at = { address: String(resource.address), state: String(resource.state) };
-  const address = addressShown(at, own && hintedSince(task, read), draft.address);
   if (older) {
     database.run(
       'UPDATE tasks SET accepted_revision = ?, connection_id = ?, absent_since = NULL WHERE id = ?',
@@ -181,18 +167,11 @@ function acceptAndRest(context: Context, read: FinishedRead, accepting: Acceptin
       connectionId,
       resource.id as number,
     );
-  } else if (own)
-    return writeBoth(
-      context,
-      acceptedValues(read, revision, address),
-      task,
-      restOf(context, task, read, settleMs),
-      draft.organizationId,
-    );
+  } else if (own) return writeBoth(context, read, revision, task, restOf(context, task, read, settleMs));
   else {
     database.run(
       `UPDATE tasks SET ${acceptedColumns}, lane = ? WHERE id = ?`,
-      ...acceptedValues(read, revision, address),
+      ...acceptedValues(read, revision),
       draft.organizationId,
       resource.id as number,
     );
@@ -207,14 +186,15 @@ function acceptAndRest(context: Context, read: FinishedRead, accepting: Acceptin
 /** Both in one statement: the row of most tasks is that of their resource. */
 function writeBoth(
   context: Context,
-  accepted: ReturnType<typeof acceptedValues>,
+  read: FinishedRead,
+  revision: number,
   task: Row,
   { state, dueAt }: Rest,
-  lane: string,
 ): boolean {
+  const lane = read.draft.organizationId;
   context.database.run(
     acceptAndRestTask,
-    ...accepted,
+    ...acceptedValues(read, revision),
     state,
     dueAt,
     lane,
@@ -232,7 +212,7 @@ const acceptedColumns = `accepted_revision = ?, published = 1, deleted = 0, kind
 /** Put together once: a statement is found by its text, which is searched for by what it holds when it is new. */
 const acceptAndRestTask = `UPDATE tasks SET ${acceptedColumns}, ${restColumns} WHERE id = ?`;
 
-function acceptedValues({ draft, connectionId }: FinishedRead, revision: number, address: string) {
+function acceptedValues({ draft, connectionId }: FinishedRead, revision: number) {
   return [
     revision,
     draft.kind,
@@ -244,7 +224,7 @@ function acceptedValues({ draft, connectionId }: FinishedRead, revision: number,
     draft.wireHash,
     draft.normalizerVersion,
     draft.modifiedTime,
-    address,
+    draft.address,
   ];
 }
 

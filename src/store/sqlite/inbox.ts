@@ -5,7 +5,6 @@
  */
 import type { Accepted, Delivery, HintElement } from '../../model/notification';
 import type { TakenTask } from '../../model/task';
-import { addressHinted } from '../beside';
 import { countLines, elementsText } from '../delivery-row';
 import { leftToNewerMax, leftToNewerMs } from '../store-rules';
 import type { Context } from './context';
@@ -67,9 +66,8 @@ export function hint(
   const { database } = context;
   const nowMs = context.nowMs();
   const known = database.get(
-    `SELECT t.id, t.state, t.generation, t.lane, t.organization_id, t.due_at, t.read_at,
-       t.address, t.resource_id
-     FROM aliases a JOIN tasks o ON o.id = a.task_id JOIN tasks t ON t.id = coalesce(o.joined_to, o.id) WHERE a.address = ?`,
+    `SELECT t.id, t.state, t.generation, t.lane, t.organization_id, t.due_at, t.read_at FROM aliases a
+     JOIN tasks o ON o.id = a.task_id JOIN tasks t ON t.id = coalesce(o.joined_to, o.id) WHERE a.address = ?`,
     element.address,
   );
   let taskId: number;
@@ -119,10 +117,8 @@ function raise(
   const lane = claimed ?? String(known.lane);
   if (claimed !== null) context.organizations.ensure(claimed, context.database, context.undo);
   if (known.state === 'quarantined') closeEntry(context, Number(known.id));
-  const at = { address: String(known.address), resource_id: known.resource_id as string | null };
   context.database.run(
-    `UPDATE tasks SET generation = ?, state = ?, due_at = ?, lane = ?, address = ?, settling = 0,
-       crowded = (state <> 'done'),
+    `UPDATE tasks SET generation = ?, state = ?, due_at = ?, lane = ?, settling = 0, crowded = (state <> 'done'),
        first_hint_at = coalesce(first_hint_at, ?), traceparent = ?, reconciled = 0,
        hinted_organization_id = coalesce(?, hinted_organization_id),
        hinted_user = coalesce(?, iif(? IS NOT NULL AND code = 'no-connection', NULL, hinted_user))
@@ -131,7 +127,6 @@ function raise(
     wakes ? 'due' : String(known.state),
     dueAt,
     lane,
-    addressHinted(at, !wakes, element.address),
     delivery.receivedAtMs,
     delivery.traceparent,
     element.organizationId,

@@ -73,7 +73,6 @@ export function makeDue(context: Context, task: Row, restsAs: 'done' | 'quaranti
 function tryAgain(context: Context, task: Row, draft: EventDraft): void {
   if (task.state !== 'quarantined' || !fits(context, draft, 'updated')) return;
   makeDue(context, task, 'quarantined');
-  context.database.run('UPDATE tasks SET address = ? WHERE id = ?', draft.address, Number(task.id));
   closeEntry(context, Number(task.id));
 }
 

@@ -404,15 +404,4 @@ CREATE TABLE unclaimed (
 ALTER TABLE reads ADD COLUMN switched_from TEXT;
 `,
   },
-  {
-    name: '0023-former-aliases',
-    sql: `
--- Tasks that an address led to before it was shown to be another's: what it announced then is told by them.
-CREATE TABLE former_aliases (
-  address TEXT NOT NULL,
-  task_id INTEGER NOT NULL,
-  PRIMARY KEY (address, task_id)
-) STRICT, WITHOUT ROWID;
-`,
-  },
 ];

@@ -144,14 +144,12 @@ function sweepDelivery(context: Context, deliveryId: number, beforeMs: number): 
   database.run('DELETE FROM deliveries WHERE id = ?', deliveryId);
 }
 
-/** The tasks that the delivery hinted: those which its addresses lead or led to, and those which these were joined to. */
+/** The tasks that the delivery hinted: those of its addresses, and those which these were joined to. */
 export function tasksOf(context: Context, deliveryId: number): Row[] {
   return context.database.all(
-    `WITH addresses AS (
-       SELECT e.value ->> 'address' AS address FROM json_each((SELECT elements FROM deliveries WHERE id = ?)) e),
-     named AS (
-       SELECT a.task_id AS id FROM addresses n JOIN aliases a ON a.address = n.address
-       UNION SELECT f.task_id FROM addresses n JOIN former_aliases f ON f.address = n.address)
+    `WITH named AS (
+       SELECT a.task_id AS id FROM json_each((SELECT elements FROM deliveries WHERE id = ?)) e
+       JOIN aliases a ON a.address = e.value ->> 'address')
      SELECT id FROM named
      UNION SELECT t.joined_to FROM named n JOIN tasks t ON t.id = n.id WHERE t.joined_to IS NOT NULL`,
     deliveryId,

@@ -7,6 +7,7 @@ import { type Environment, loadSettings } from '../../../src/config';
 import type { AlertTestLine, CheckLine } from '../../../src/model/api';
 import { type Api, makeApi } from '../../../src/operations/api';
 import { makeOperationsServer, type OperationsServer } from '../../../src/operations/server';
+import { unattendedAlert } from '../../../src/operations/unattended';
 import { idleView } from '../../../src/sync/progress';
 import type { Clock } from '../../../src/tools/clock';
 import { Secret } from '../../../src/tools/secret';
@@ -69,13 +70,13 @@ export function makeShell(): Shell {
       store: sample.store,
       rejudge,
       released: () => {},
-      unattendedMs: async () => sample.unattendedMs,
-      unattended: { runbookBase: 'https://runbooks.test', journalDays: 7 },
-      nowMs: () => nowMs,
       probeNow: async (id) => organizations.some((organization) => organization.id === id) && shell.probed,
-      notTold: () => [],
-      areAlertsUnsaved: () => false,
-      alertsWithoutStore: () => ({ own: null, remembered: [] }),
+      listAlerts: async () => {
+        const told = { runbookBase: 'https://runbooks.test', journalDays: 7 };
+        const unattended = unattendedAlert(sample.unattendedMs, nowMs, told);
+        const saved = (await sample.store.listAlerts()).map((alert) => ({ ...alert, notTold: [] }));
+        return unattended === null ? saved : [unattended, ...saved];
+      },
       manageUrl: (id) => (id === '4711' ? 'https://connections.test/manage' : null),
       endConnection: async (id) => id === '4711',
       forget: async (id) => sample.forget(id),

@@ -74,7 +74,7 @@ test('that nobody evaluates alerts is told once a worker would have followed', a
     expect(await saidOf(freeMs)).toMatchObject({ state: 'ok', next: null });
   const settings = { runbookBase: 'https://runbooks.test', journalDays: 7 };
   expect(unattendedAlert(10_000, 100_000, settings)).toBeNull();
-  expect(unattendedAlert(10_001, 100_000, settings)).toMatchObject({ since: '1970-01-01T00:01:29.999Z' });
+  expect(unattendedAlert(10_001, 100_000, settings)).toMatchObject({ startsAtMs: 89_999 });
 });
 
 test('what is not configured is skipped', async () => {

@@ -12,6 +12,7 @@ import {
   transition,
 } from '../../../src/model/organization';
 import { Problem } from '../../../src/model/problem';
+import type { Store } from '../../../src/model/store';
 import type { ApiDoors } from '../../../src/operations/api';
 
 const at = '2025-03-01T10:00:00.000Z';
@@ -158,7 +159,7 @@ export interface SampleStore {
   consents: ConsentView[];
   /** What was asked of connections. */
   asked: unknown[];
-  store: ApiDoors['store'];
+  store: ApiDoors['store'] & Pick<Store, 'listAlerts'>;
   /** By when each organization was announced to act; null: nothing is said of that. */
   announced: string[] | null;
   /** For how long nobody evaluates alerts. */

@@ -54,17 +54,12 @@ function open(token: Secret | null = null): OperationsServer {
   ready = { status: 'ready' };
   server = makeOperationsServer({
     api: makeApi({
-      notTold: () => [],
-      areAlertsUnsaved: () => false,
-      alertsWithoutStore: () => ({ own: null, remembered: [] }),
+      listAlerts: async () => (await sample.store.listAlerts()).map((alert) => ({ ...alert, notTold: [] })),
       store: sample.store,
       rejudge,
       released: () => {
         released += 1;
       },
-      unattendedMs: async () => 0,
-      unattended: { runbookBase: 'https://runbooks.test', journalDays: 7 },
-      nowMs: () => 0,
       probeNow: async (id) => organizations.some((organization) => organization.id === id) && 'ok',
       manageUrl: (id) => (id === '4711' ? 'https://connections.test/manage' : null),
       endConnection: async (id) => id === '4711',
