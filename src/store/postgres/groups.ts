@@ -1,7 +1,8 @@
 /**
  * Calls that come while others of their kind are under way leave together as the next group: one transaction, a few
- * round trips, one flush, however many they are. Nobody waits for a timer. A group that fails for another reason than
- * availability is halved and repeated until the call at fault is alone: only that one fails.
+ * round trips, one flush, however many they are. Nobody waits for a timer, and fewer than are under way wait for those:
+ * a transaction costs more than what is in it. A group that fails for another reason than availability is halved and
+ * repeated until the call at fault is alone: only that one fails.
  */
 import { isProblem } from '../../model/problem';
 
@@ -9,6 +10,8 @@ import { isProblem } from '../../model/problem';
 const callsMax = 500;
 /** While one group is flushed the next is prepared. */
 const groupsMax = 2;
+/** So many leave beside a group of any size. */
+const besideAt = 25;
 
 interface Waiting<Call, Result> {
   call: Call;
@@ -18,21 +21,21 @@ interface Waiting<Call, Result> {
 
 /**
  * `execute` makes all or nothing of the calls, with their results in order. A group has at most 500 calls, and 2 are
- * under way.
+ * under way: the second once it has as many as the first, or 25.
  */
 export function makeGroups<Call, Result>(
   execute: (calls: Call[]) => Promise<Result[]>,
 ): (call: Call) => Promise<Result> {
   const waiting: Waiting<Call, Result>[] = [];
-  let underWay = 0;
+  const underWay = new Set<Waiting<Call, Result>[]>();
   let leaving = false;
 
   async function leave(): Promise<void> {
     const group = waiting.splice(0, callsMax);
     if (group.length === 0) return;
-    underWay += 1;
+    underWay.add(group);
     await settle(group);
-    underWay -= 1;
+    underWay.delete(group);
     plan();
   }
 
@@ -53,7 +56,9 @@ export function makeGroups<Call, Result>(
 
   /** What is called within one turn of the event loop leaves together. */
   function plan(): void {
-    if (leaving || underWay >= groupsMax || waiting.length === 0) return;
+    if (leaving || underWay.size >= groupsMax || waiting.length === 0) return;
+    const [group = []] = underWay;
+    if (waiting.length < Math.min(group.length, besideAt)) return;
     leaving = true;
     setImmediate(() => {
       leaving = false;
