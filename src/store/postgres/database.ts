@@ -66,7 +66,7 @@ const lostCodes = new Set(['40001', '40P01', '0A000']);
 
 /** `nowMs` replaces the database's clock, for tests. A statement may take 3 s, unless a call says otherwise. */
 export function openDatabase(settings: DatabaseSettings, nowMs: (() => number) | null = null): Database {
-  const pool = openPool(settings, settings.connections);
+  const pool = openPool(settings, settings.connections, statementMsMax);
   const { borrow, giveBack } = makeLender(pool);
   let connected = 0;
   pool.on('connect', () => {
@@ -163,8 +163,9 @@ function makeLender(pool: Pool) {
  * A connection that breaks fails the calls that it has, or is replaced by the next call; and it says so beside, also
  * while it is lent out, when the pool does not listen: unheard, that would end the process.
  */
-export function openPool(settings: DatabaseSettings, connections: number): Pool {
-  const pool = new Pool({ ...poolConfig(settings), max: connections, Client: BoundedClient });
+export function openPool(settings: DatabaseSettings, connections: number, statementMs = 0): Pool {
+  const config = { ...poolConfig(settings), max: connections, statement_timeout: statementMs };
+  const pool = new Pool({ ...config, Client: BoundedClient });
   pool.on('connect', (client) => client.on('error', () => {}));
   pool.on('error', () => {});
   return pool;
@@ -238,22 +239,24 @@ async function begin(
   statementMs: number,
 ): Promise<number> {
   const isolation = snapshot ? ' ISOLATION LEVEL REPEATABLE READ READ ONLY' : '';
+  const limit = statementMs === statementMsMax ? '' : `SET LOCAL statement_timeout = ${statementMs};`;
   const planned = readsMuch ? 'SET LOCAL enable_seqscan = on; SET LOCAL enable_bitmapscan = on;' : '';
-  // What is read stays locked until the end, and a move locks all of it before it looks whether the store is empty.
-  const moving = served ? `, (SELECT value FROM meta WHERE name = 'moving') AS moving` : '';
   const locked = lock === undefined ? '' : `SELECT pg_advisory_xact_lock(${lock});`;
-  const results = (await query(
-    client,
-    {
-      text: `BEGIN${isolation}; SET LOCAL statement_timeout = ${statementMs}; ${planned} ${locked}
-        SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now${moving}`,
-    },
-    statementMs,
-  )) as unknown as { rows: Row[] }[];
-  const begun = results.at(-1)!.rows[0]!;
-  if (served && begun.moving !== null) throw new Problem('store.unavailable', halfMoved);
-  return Number(begun.now);
+  const [, { rows }] = await Promise.all([
+    query(client, { text: `BEGIN${isolation}; ${limit} ${planned} ${locked}` }, statementMs),
+    query(client, served ? clockOfServed : clock, statementMs),
+  ]);
+  if (served && rows[0]!.moving !== null) throw new Problem('store.unavailable', halfMoved);
+  return Number(rows[0]!.now);
 }
+
+const nowSql = 'SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now';
+const clock = { name: 'clock', text: nowSql };
+/** What is read stays locked until the end, and a move locks all of it before it looks whether the store is empty. */
+const clockOfServed = {
+  name: 'clock-of-served',
+  text: `${nowSql}, (SELECT value FROM meta WHERE name = 'moving') AS moving`,
+};
 
 interface Course {
   /** Of what is done at once one may have failed while the others still go on. */

@@ -7,6 +7,7 @@ import type { HintElement } from '../../model/notification';
 import { freeAtMs } from '../free-at';
 import type { Context } from './context';
 import { closeEntries } from './quarantine-entries';
+import { taskIds } from './task-rows';
 
 export interface Hint {
   deliveryId: number;
@@ -90,7 +91,7 @@ async function tasksAt(
   if (unknown.length === 0) return { tasks, added: [] };
   const rows = await context.database.all(
     `INSERT INTO aliases (address, task_id)
-     SELECT address, nextval(pg_get_serial_sequence('tasks', 'id')) FROM unnest($1::text[]) AS n (address)
+     SELECT address, nextval(${taskIds}) FROM unnest($1::text[]) AS n (address)
      ORDER BY address COLLATE "C" ON CONFLICT (address) DO NOTHING RETURNING address, task_id`,
     unknown,
   );

@@ -155,13 +155,13 @@ export async function saveTasks(context: Context, tasks: TaskRow[]): Promise<voi
   );
 }
 
+/** The sequence that they come from, looked up once a statement. */
+export const taskIds = "(SELECT pg_get_serial_sequence('tasks', 'id')::regclass)";
+
 /** Ids for tasks that are about to be made. */
 export async function nextTaskIds({ database }: Context, count: number): Promise<number[]> {
   if (count === 0) return [];
-  const rows = await database.all(
-    `SELECT nextval(pg_get_serial_sequence('tasks', 'id')) AS id FROM generate_series(1, $1)`,
-    count,
-  );
+  const rows = await database.all(`SELECT nextval(${taskIds}) AS id FROM generate_series(1, $1)`, count);
   return rows.map(({ id }) => id as number);
 }
 
