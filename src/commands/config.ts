@@ -26,7 +26,7 @@ async function run(context: CommandContext): Promise<number> {
   } else {
     output.table(settings, [
       { title: 'NAME', of: ([name]) => name },
-      { title: 'VALUE', of: ([name, { shown }]) => textOf(name, shown), gives: 'at-terminal' },
+      { title: 'VALUE', of: ([name, { shown }]) => textOf(name, shown), gives: true },
       { title: 'FROM', of: ([, { from }]) => from },
     ]);
     tellLeft(output, await leftInSandbox(context, loaded));

@@ -1,5 +1,5 @@
 /**
- * How commands print: JSON for machines, aligned tables of at most 80 columns for people, notes on standard error. Text
+ * How commands print: JSON for machines, aligned tables for people, of at most 80 columns at a terminal, notes on standard error. Text
  * from outside loses its control characters and those that turn its direction, so that nothing printed moves a cursor or
  * what stands beside it. Nothing here decides.
  */
@@ -33,10 +33,10 @@ export interface Column<Row> {
   title: string;
   of(row: Row): string | number | null;
   /**
-   * The column that gives way when the line would be too long, at most one: cut, or, where it says what to act on, the
-   * last column and written in full below its line. `at-terminal`: cut there, and whole where a machine may search it.
+   * The column that gives way when the line would be too long for a terminal, at most one: cut, or, where it says what to
+   * act on, the last column and written in full below its line. Elsewhere none does: a line is a row, to be searched.
    */
-  gives?: true | 'below' | 'at-terminal';
+  gives?: true | 'below';
 }
 
 export interface Streams {
@@ -89,10 +89,7 @@ export function makeOutput(streams: Streams, json: boolean): Output {
     },
     warn: (text) => streams.error(`${broken(text)}\n`),
     table: (rows, columns) => {
-      const giving = columns.map(({ gives, ...column }) =>
-        gives === undefined || (gives === 'at-terminal' && !streams.colors) ? column : { ...column, gives },
-      );
-      const [head = '', ...lines] = layOut(rows, giving);
+      const [head = '', ...lines] = layOut(rows, columns, !streams.colors);
       print(colors.bold(head));
       for (const line of lines) print(line);
     },
@@ -112,9 +109,10 @@ export function makeOutput(streams: Streams, json: boolean): Output {
 /**
  * Lines of a table, the titles first, without trailing spaces. Numbers stand on the right of their column; a column of
  * which no row says anything is left out. At most 80 columns wide, where its columns can give; what makes the first too
- * wide for that stands in full above its line.
+ * wide for that stands in full above its line. `whole`: nothing gives, each row is one line, and what is wider than a
+ * terminal moves only what is beside it.
  */
-export function layOut<Row>(rows: Row[], all: Column<Row>[]): string[] {
+export function layOut<Row>(rows: Row[], all: Column<Row>[], whole = false): string[] {
   const values = rows.map((row) => all.map((column) => column.of(row)));
   const told = all.map((_column, place) => rows.length === 0 || values.some((line) => line[place] !== null));
   const columns = all.filter((_column, place) => told[place]);
@@ -127,23 +125,27 @@ export function layOut<Row>(rows: Row[], all: Column<Row>[]): string[] {
     columns.map(({ title }) => title),
     ...shownValues.map((line) => line.map((value) => visible(String(value ?? '–')))),
   ];
-  const widths = columns.map((_column, place) =>
-    cells.reduce((width, line) => Math.max(width, textWidth(line[place] ?? '')), 0),
-  );
-  const place = columns.findIndex(({ gives }) => gives !== undefined);
+  const widths = columns.map((_column, place) => {
+    const counted = cells.map((line) => textWidth(line[place] ?? ''));
+    return counted.reduce((most, width) => (whole && width > widthMax ? most : Math.max(most, width)), 0);
+  });
+  const place = whole ? -1 : columns.findIndex(({ gives }) => gives !== undefined);
   if (place > 0) widths[0] = firstWidth(cells, widths, place);
   const excess = widths.reduce((sum, width) => sum + width + gap, -gap) - widthMax;
   if (place >= 0 && excess > 0) widths[place] = Math.max(givenMin, (widths[place] ?? 0) - excess);
   const isBelow = columns[place]?.gives === 'below';
-  return cells.flatMap((whole) => {
-    const first = whole[0] ?? '';
+  return cells.flatMap((told) => {
+    const first = told[0] ?? '';
     const goesAbove = textWidth(first) > (widths[0] ?? 0) && place > 0;
-    const line = goesAbove ? whole.with(0, '') : whole;
+    const line = goesAbove ? told.with(0, '') : told;
     const longest = line[place];
     const goesBelow = isBelow && longest !== undefined && textWidth(longest) > (widths[place] ?? 0);
     const shown = goesBelow ? line.with(place, '') : line;
     const laid = shown
-      .map((cell, column) => fill(cell, widths[column] ?? 0, isNumber[column] === true))
+      .map((cell, column) => {
+        const width = widths[column] ?? 0;
+        return fill(whole ? cell : cutTo(cell, width), width, isNumber[column] === true);
+      })
       .join(' '.repeat(gap))
       .trimEnd();
     return [
@@ -164,10 +166,13 @@ function firstWidth(cells: string[][], widths: number[], place: number): number 
   return Math.max(0, ...fitting);
 }
 
+function cutTo(text: string, width: number): string {
+  return textWidth(text) > width ? `${beginningOf(text, width - 1)}…` : text;
+}
+
 function fill(text: string, width: number, right: boolean): string {
-  const cut = textWidth(text) > width ? `${beginningOf(text, width - 1)}…` : text;
-  const room = ' '.repeat(Math.max(0, width - textWidth(cut)));
-  return right ? room + cut : cut + room;
+  const room = ' '.repeat(Math.max(0, width - textWidth(text)));
+  return right ? room + text : text + room;
 }
 
 /**

@@ -19,6 +19,7 @@ let server: Awaited<ReturnType<typeof serveFor>>;
 
 beforeEach(async () => {
   shell = makeShell();
+  shell.terminal = true;
   server = await serveFor(shell);
 });
 afterEach(() => server.close(10));

@@ -86,6 +86,35 @@ test('one endless id stands above its line, and costs the others none of their c
   expect(lines).toEqual([id, expect.stringMatching(/^ {6}Berring +3$/)]);
 });
 
+test('what is wider than a terminal moves nothing but its own row where no terminal shows it', () => {
+  const rows = [
+    { id: '1', name: 'x'.repeat(200) },
+    { id: '22', name: 'Berring' },
+  ];
+  const lines = layOut(rows, columns as never, true);
+  expect(lines).toEqual(['ID  NAME     COUNT', `1   ${'x'.repeat(200)}      3`, '22  Berring      3']);
+});
+
+test.each([true, 'below'] as const)(
+  'a table that no terminal shows has each row whole in a line (%s)',
+  (gives) => {
+    const name = `${'Estate of '.repeat(12)}Berring`;
+    const rows = [{ id: '7'.repeat(90), name }];
+    const table: Column<{ id: string; name: string }>[] = [
+      { title: 'ID', of: ({ id }) => id },
+      { title: 'NAME', of: (row) => row.name, gives },
+    ];
+    const printed = (colors: boolean) => {
+      let out = '';
+      const streams = { out: (text: string) => (out += text), error: () => {}, colors, plain: true };
+      makeOutput(streams, false).table(rows, table);
+      return out.trimEnd().split('\n').slice(1);
+    };
+    expect(printed(false)).toEqual([`${rows[0]!.id}  ${name}`]);
+    expect(printed(true).length).toBeGreaterThan(1);
+  },
+);
+
 test('what is said beside the answer is broken for a terminal, and one line for whoever keeps it', () => {
   const said = (columns: number | undefined) => {
     let error = '';

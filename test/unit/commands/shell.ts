@@ -49,7 +49,7 @@ export interface Shell {
   openWhileAsking: number[];
   clock: Clock & { waits: number[] };
   interrupt: AbortController;
-  /** True: both streams go to a terminal. */
+  /** True: both streams go to a terminal, one without colours. */
   terminal: boolean;
   run(...words: string[]): Promise<{ code: number; out: string; error: string }>;
   /** The same with `--json`, its output parsed. */
@@ -126,6 +126,7 @@ export function makeShell(): Shell {
           error += text;
         },
         colors: shell.terminal,
+        plain: true,
       };
       const code = await runCommandLine(words, streams, doorsOf(shell));
       return { code, out, error };

@@ -117,6 +117,7 @@ test('one that nobody could end at the provider is not said to have ended, and a
 });
 
 test('one whose deliveries are refused here is marked, and renewing it is not what is said to be next', async () => {
+  shell.terminal = true;
   shell.subscriptions.refusedHere = true;
   for (const status of ['Active', 'Expired'] as const) {
     shell.subscriptions.status = status;
