@@ -28,7 +28,7 @@ import {
   unsharedAs,
   unsharedOf,
 } from './unseen';
-import type { Way } from './waiting-answer';
+import { type Way, waitingAnswer } from './waiting-answer';
 
 export interface Sought {
   identity: ResourceIdentity;
@@ -40,7 +40,8 @@ export interface Sought {
 
 /**
  * `absent`: its address of today is the one that was tried, or listings that were read to their ends do not hold it.
- * `withheld`: all that is shown to this user was read, and some is not shared with it or refused to it.
+ * `withheld`: all that is shown to this user was read, and some is not shared with it or refused to it, or what is listed
+ * is not there.
  */
 export type Located = { url: URL } | { absent: true } | { answer: Answer; withheld?: true };
 
@@ -63,8 +64,13 @@ interface Learned {
   version: number;
   learnedAtMs: number;
   pattern: AddressPattern;
-  /** When each organization last showed what operations it has; as many as the connection sees. */
-  shownAtMs: Map<string, number>;
+  /** What each organization showed of its operations in the last minute, a page at most. */
+  shown: Map<string, Shown>;
+}
+
+interface Shown {
+  atMs: number;
+  ids: ReadonlySet<string | null>;
 }
 
 /** Addresses may move without the catalog changing: what was learned is believed for this long only. */
@@ -85,8 +91,13 @@ export function makeRelocate(parts: RelocateParts): Relocate {
     return admission.admitted ? locatedAt(admission.url, sought) : null;
   }
 
-  function isRecent(atMs: number | undefined): boolean {
-    return atMs !== undefined && clock.nowMs() - atMs < believedForMs;
+  function isRecent(atMs: number): boolean {
+    return clock.nowMs() - atMs < believedForMs;
+  }
+
+  function noteShown(shown: Learned['shown'], organizationId: string, ids: Shown['ids']): void {
+    for (const [id, { atMs }] of shown) if (!isRecent(atMs)) shown.delete(id);
+    shown.set(organizationId, { atMs: clock.nowMs(), ids });
   }
 
   /** `absentByForm`: the form of addresses says so; it ends at the first field that shows what it has. */
@@ -103,7 +114,8 @@ export function makeRelocate(parts: RelocateParts): Relocate {
       if ('answer' in step) return { answer: step.answer, ...(isWithheld(step) && { withheld: true }) };
       if ('empty' in step) {
         if (!absentByForm) continue;
-        learned.get(connectionId)?.shownAtMs.set(step.empty, clock.nowMs());
+        const known = learned.get(connectionId);
+        if (known !== undefined) noteShown(known.shown, step.empty, new Set());
         return { absent: true };
       }
       const self = linksOf(step.item).get('self');
@@ -112,12 +124,19 @@ export function makeRelocate(parts: RelocateParts): Relocate {
       if (own && !admission.admitted) return unseenItem(step.item, admission.detail, way);
       const pattern = admission.admitted ? patternOf(self, step.id, step.owners) : null;
       if (pattern !== null) {
-        const { shownAtMs = new Map() } = learned.get(connectionId) ?? {};
-        learned.set(connectionId, { version, learnedAtMs: clock.nowMs(), pattern, shownAtMs });
-        shownAtMs.set(step.owners[0], clock.nowMs());
+        const { shown = new Map() } = learned.get(connectionId) ?? {};
+        learned.set(connectionId, { version, learnedAtMs: clock.nowMs(), pattern, shown });
+        noteShown(shown, step.owners[0], step.ids);
       }
-      if (own && admission.admitted) return locatedAt(admission.url, sought);
-      const located = pattern === null ? null : locatedBy(pattern, sought);
+      if (own && admission.admitted) {
+        if (admission.url.href !== sought.tried.href) return { url: admission.url };
+        // List and address speak against each other: the one that is behind will follow.
+        const detail = 'it is listed at the address that answered as if it were gone';
+        return { answer: waitingAnswer(way, detail), withheld: true };
+      }
+      // On a page that holds it, its own entry says where it stands.
+      if (pattern === null || step.ids.has(sought.identity.id)) continue;
+      const located = locatedBy(pattern, sought);
       if (located !== null) return located;
     }
     return { absent: true };
@@ -134,8 +153,9 @@ export function makeRelocate(parts: RelocateParts): Relocate {
     const located = believed ? locatedBy(known.pattern, sought) : null;
     const { organizationId } = sought;
     // What a user is not shown any more is not found at its address either, however well the form of addresses is known.
-    const shown = organizationId === null || isRecent(known?.shownAtMs.get(organizationId));
-    if (located !== null && ('url' in located || shown)) return located;
+    const shown = organizationId === null ? null : known?.shown.get(organizationId);
+    const missed = shown === null || (shown !== undefined && isRecent(shown.atMs) && !shown.ids.has(id));
+    if (located !== null && ('url' in located || missed)) return located;
     return walk({ version, absentByForm: located !== null }, sought, connection, caller);
   };
 }
@@ -146,6 +166,8 @@ interface Operation {
   item: unknown;
   /** Ids that its address may carry and another operation's may not. */
   owners: [organizationId: string, fieldId: string];
+  /** Of all that its page holds. */
+  ids: Shown['ids'];
 }
 
 /** A field of this organization that was shown, whose list was read to its end and holds nothing. */
@@ -248,9 +270,10 @@ async function* operationsOfField(
       return yield { ...unseenBehind(page, way), ...(page.verdict?.kind === 'gone' && { failed: false }) };
     unseen ??= unseenAmong(page, way);
     empty &&= page.values.length === 0 && unseen === null;
+    const ids = new Set(page.values.map(idOf));
     for (const item of page.values) {
       const id = idOf(item);
-      if (id !== null) yield { id, item, owners };
+      if (id !== null) yield { id, item, owners, ids };
     }
   }
   if (empty) yield { empty: organizationId };

@@ -681,6 +681,38 @@ describe('what is not found', () => {
     expect(answer).not.toHaveProperty('named');
   });
 
+  describe('that a list shows at the very address that was tried', () => {
+    const there = op1([self(operationUrl)]);
+    const another = { id: 'x', links: [self(`${origin}/platform/fieldOperations/x`)] };
+    const shown = (status: number, values: unknown[], organizationReads: number) => {
+      missing(status);
+      organizations([{ rel: 'fields', uri: `${origin}/platform/fields` }], organizationReads);
+      fields('/platform/fields', [{ rel: 'fieldOperations', uri: `${origin}/platform/f1/ops` }]);
+      api().get('/platform/f1/ops?itemLimit=100').reply(200, { values }, axiom);
+    };
+
+    test.each([
+      ['first', [there]],
+      ['behind one whose address shows that none has moved', [another, there]],
+    ])('waits, listed %s, also when it is asked again at once', async (_where, values) => {
+      catalog(undefined, 3);
+      for (let time = 1; time <= 2; time += 1) {
+        shown(404, values, 1);
+        expect((await staged.client.read(known)).answer).toMatchObject({
+          kind: 'transient',
+          code: 'relocation-incomplete',
+          detail: 'it is listed at the address that answered as if it were gone',
+        });
+      }
+    });
+
+    test('is gone where that address said so for good', async () => {
+      catalog(undefined, 2);
+      shown(410, [there], 2);
+      expect((await staged.client.read(known)).answer).toMatchObject({ kind: 'gone', certain: true });
+    });
+  });
+
   test('is gone when no field holds an operation', async () => {
     catalog(undefined, 2);
     missing();
