@@ -72,8 +72,8 @@ async function placeOf(statements: Statements, name: string): Promise<Place> {
   return row === undefined ? begin : { after: JSON.parse(row.after), rows: row.rows, hash: row.hash };
 }
 
-/** Nobody else moves into this target meanwhile. */
-async function holdToken(statements: Statements, token: number): Promise<void> {
+/** Nobody else moves into this target until the transaction ends. Throws `store.refused` where another has begun. */
+export async function holdToken(statements: Statements, token: number): Promise<void> {
   const row = await statements.get(`SELECT value FROM meta WHERE name = 'moving' FOR UPDATE`);
   if (row?.value === token) return;
   throw new Problem('store.refused', 'another move into this store has begun: this one ends');

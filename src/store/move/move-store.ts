@@ -16,7 +16,15 @@ import { migrate } from '../postgres/migrate';
 import { clockName } from '../set-back';
 import { openExisting, type Database as Source } from '../sqlite/database';
 import { untoldPrefix } from '../store-rules';
-import { copyTable, type PageSize, type Place, pageSize, placesTable, readBack } from './copy-table';
+import {
+  copyTable,
+  holdToken,
+  type PageSize,
+  type Place,
+  pageSize,
+  placesTable,
+  readBack,
+} from './copy-table';
 import { type MovedTable, movedNames, tablesToMove } from './tables';
 
 export interface MoveOptions {
@@ -48,12 +56,11 @@ export async function moveStore({ file, url, paged, page = pageSize }: MoveOptio
   try {
     mustBeWhole(source, file);
     await migrate(poolConfig({ url, connections: 1 }));
-    const token = markSource(source, markOf(source, 'moved'));
-    const state = await target.transact(
-      (statements) => beginMove(statements, token, markOf(source, 'moved') !== null, file),
-      { lock: lockNumbers.move, statementMs: longMs },
-    );
-    if (state === 'complete') return { outcome: 'already', tables: [] };
+    const token = await target.transact((statements) => beginMove(statements, source, file), {
+      lock: lockNumbers.move,
+      statementMs: longMs,
+    });
+    if (token === null) return { outcome: 'already', tables: [] };
     const tables = await goOn(source, target, token, page, paged).catch((error) => {
       throw brokenOff(error);
     });
@@ -79,7 +86,6 @@ async function goOn(
     moved.push({ table, place });
   }
   await verify(source, target, moved, page);
-  source.run(`INSERT OR REPLACE INTO meta (name, value) VALUES ('moved', ?)`, token);
   await target.transact((statements) => complete(statements, source, token), { statementMs: longMs });
   return moved.map(({ table, place: { rows, hash } }) => ({ name: table.name, rows, hash }));
 }
@@ -120,34 +126,31 @@ function markOf(source: Source, name: 'moving' | 'moved'): number | null {
   return row === undefined ? null : Number(row.value);
 }
 
-/** What was taken is due again: its holder is gone. A mark that a serving process took away is made anew. */
-function markSource(source: Source, moved: number | null): number {
-  const known = moved ?? markOf(source, 'moving');
-  if (known !== null) return known;
+/** What was taken is due again: its holder is gone. What another target holds of this source is void with its token. */
+function markSource(source: Source): number {
   const token = randomInt(1, 2 ** 47);
   source.begin();
   source.run(`UPDATE tasks SET state = 'due', due_at = ? WHERE state = 'taken'`, Date.now());
-  source.run(`INSERT INTO meta (name, value) VALUES ('moving', ?)`, token);
+  source.run(`INSERT OR REPLACE INTO meta (name, value) VALUES ('moving', ?)`, token);
   source.commit();
   return token;
 }
 
-async function beginMove(
-  statements: Statements,
-  token: number,
-  sourceMoved: boolean,
-  file: string,
-): Promise<'begun' | 'complete'> {
+/** The token that the source shares with this target alone; null when the move is complete. */
+async function beginMove(statements: Statements, source: Source, file: string): Promise<number | null> {
   // Whoever has the store open reads of this table first: what they began has ended, and what they begin sees the mark.
   await statements.run('LOCK TABLE meta IN ACCESS EXCLUSIVE MODE');
   const marks = await statements.all(
     `SELECT name, value FROM meta WHERE name IN ('moving', 'moved-from') FOR UPDATE`,
   );
   const mark = (name: string) => marks.find((row) => row.name === name)?.value as number | undefined;
-  if (mark('moved-from') === token) return 'complete';
-  if (mark('moving') === token) return 'begun';
-  if (sourceMoved) throw new Problem('store.moved', `${file} was moved to another store`);
+  const moved = markOf(source, 'moved');
+  if (moved !== null && mark('moved-from') === moved) return null;
+  const held = moved ?? markOf(source, 'moving');
+  if (held !== null && mark('moving') === held) return held;
+  if (moved !== null) throw movedElsewhere(file);
   if (mark('moving') === undefined) await mustBeEmpty(statements);
+  const token = markSource(source);
   // An earlier move that is not gone on with: whatever it left was never served.
   await statements.run(`TRUNCATE ${movedNames.join(', ')} RESTART IDENTITY`);
   await statements.run('DROP TABLE IF EXISTS moves');
@@ -156,7 +159,12 @@ async function beginMove(
     `INSERT INTO meta (name, value) VALUES ('moving', $1) ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
     token,
   );
-  return 'begun';
+  return token;
+}
+
+function movedElsewhere(file: string): Problem {
+  const next = 'name that one in DATABASE_URL, or repeat the move into it if it was interrupted';
+  return new Problem('store.moved', `${file} was moved to another store: ${next}`);
 }
 
 async function mustBeEmpty(statements: Statements): Promise<void> {
@@ -185,8 +193,9 @@ async function verify(
   }
 }
 
-/** What follows from the rows is made of them; then the target may serve. */
+/** What follows from the rows is made of them; then the source may serve no more, and from the commit on the target may. */
 async function complete(statements: Statements, source: Source, token: number): Promise<void> {
+  await holdToken(statements, token);
   const meta = new Map(
     source.all('SELECT name, value FROM meta').map(({ name, value }) => [String(name), Number(value)]),
   );
@@ -223,6 +232,8 @@ async function complete(statements: Statements, source: Source, token: number): 
     token,
   );
   await statements.run('ANALYZE');
+  // All that may fail has been done: whoever dies between this and the commit has a move that a repeat completes.
+  source.run(`INSERT OR REPLACE INTO meta (name, value) VALUES ('moved', ?)`, token);
 }
 
 /** Columns that number their rows go on above those that were moved. */

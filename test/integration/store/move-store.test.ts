@@ -3,7 +3,15 @@
  * everybody who asks, and neither the moved nor the half-moved store serves.
  */
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -94,6 +102,12 @@ async function fill(hand: Hand): Promise<void> {
   });
 }
 
+const movedElsewhere = expect.stringContaining(
+  'was moved to another store: name that one in DATABASE_URL, or repeat the move into it if it was interrupted',
+);
+/** The last that is copied. */
+const lastTable = 'unclaimed';
+
 describeWithNeighbour('PostgreSQL', postgresAvailable(), 'moving a store to PostgreSQL', () => {
   let server: PostgresServer;
   let folder: string;
@@ -148,6 +162,26 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'moving a store to Post
       if (left === 0) throw new Error('killed');
     });
   };
+
+  /** What the target meets there is a full disk, until it is mended. */
+  const failAt = async (when: string, how: string) => {
+    await migrateTarget();
+    const constraint = how === '' ? '' : 'CONSTRAINT';
+    await server.query(
+      `CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS
+         $$ BEGIN RAISE EXCEPTION 'no space is left' USING ERRCODE = '53100'; END $$;
+       CREATE ${constraint} TRIGGER full_disk ${when} ${how} EXECUTE FUNCTION full_disk()`,
+      new URL(url).pathname.slice(1),
+    );
+  };
+  const failAtCommit = () =>
+    failAt(
+      'AFTER INSERT ON meta',
+      `DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (NEW.name = 'moved-from')`,
+    );
+  const mend = (table: string) =>
+    server.query(`DROP TRIGGER full_disk ON ${table}`, new URL(url).pathname.slice(1));
+  const migrateTarget = async () => (await openTarget()).close();
 
   test('what was moved is the same to everybody who asks, wherever the move was interrupted', async () => {
     const before = await filled();
@@ -235,6 +269,112 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'moving a store to Post
     expect(openSource).toThrow(expect.objectContaining({ code: 'store.moved' }));
     url = server.url(await server.createDatabase());
     await expect(move()).rejects.toMatchObject({ code: 'store.moved' });
+  });
+
+  test('a store of which another target holds a part is moved whole into one of them, and the other is refused', async () => {
+    const before = await filled();
+    const first = url;
+    await expect(moveUntil(12)).rejects.toThrow('killed');
+    const second = server.url(await server.createDatabase());
+    url = second;
+    await expect(moveUntil(3)).rejects.toThrow('killed');
+    url = first;
+    await expect(moveUntil(3)).rejects.toThrow('killed');
+    url = second;
+    expect(await move()).toMatchObject({ outcome: 'moved' });
+    const store = await openTarget();
+    expect((await seenOf(store)).ledger).toEqual(before.ledger);
+    await store.close();
+
+    url = first;
+    await expect(move()).rejects.toMatchObject({ code: 'store.moved', message: movedElsewhere });
+    await expect(openTarget()).rejects.toMatchObject({ code: 'store.moved' });
+    url = second;
+    expect(await move()).toMatchObject({ outcome: 'already' });
+  });
+
+  test('a last step that failed is done by the repeat, which copies nothing again', async () => {
+    await filled();
+    await failAt('BEFORE INSERT ON lanes', '');
+    await expect(move()).rejects.toMatchObject({ code: 'store.unavailable' });
+    await expect(openTarget()).rejects.toMatchObject({ code: 'store.moved' });
+    await mend('lanes');
+    await expect(moveUntil(1)).resolves.toMatchObject({ outcome: 'moved' });
+    expect(openSource).toThrow(expect.objectContaining({ code: 'store.moved' }));
+  });
+
+  test('a source whose target failed in the last step serves, and is moved elsewhere with what it did', async () => {
+    await filled();
+    const lost = url;
+    await failAt('BEFORE INSERT ON lanes', '');
+    await expect(move()).rejects.toMatchObject({ code: 'store.unavailable' });
+    const source = openSource();
+    await handOn(source).put([hintOf('77')]);
+    const seen = await seenOf(source);
+    await source.close();
+    url = server.url(await server.createDatabase());
+    await move();
+    const store = await openTarget();
+    expect((await seenOf(store)).ledger).toEqual(seen.ledger);
+    await store.close();
+    url = lost;
+    await mend('lanes');
+    await expect(move()).rejects.toMatchObject({ code: 'store.moved', message: movedElsewhere });
+  });
+
+  test('where only the commit of the last step failed neither serves, and the repeat into that target completes', async () => {
+    const before = await filled();
+    const first = url;
+    await failAtCommit();
+    await expect(move()).rejects.toMatchObject({
+      code: 'store.unavailable',
+      message: expect.stringContaining('repeat the command'),
+    });
+    expect(openSource).toThrow(expect.objectContaining({ code: 'store.moved' }));
+    await expect(openTarget()).rejects.toMatchObject({ code: 'store.moved' });
+    url = server.url(await server.createDatabase());
+    await expect(move()).rejects.toMatchObject({ code: 'store.moved', message: movedElsewhere });
+    url = first;
+    await mend('meta');
+    expect(await move()).toMatchObject({ outcome: 'moved' });
+    const store = await openTarget();
+    expect((await seenOf(store)).ledger).toEqual(before.ledger);
+    await store.close();
+  });
+
+  test('where the target was lost at that commit, a copy of the stopped store is moved', async () => {
+    const before = await filled();
+    const copy = join(folder, 'copy.db');
+    copyFileSync(file, copy);
+    await failAtCommit();
+    await expect(move()).rejects.toMatchObject({ code: 'store.unavailable' });
+    file = copy;
+    url = server.url(await server.createDatabase());
+    expect(await move()).toMatchObject({ outcome: 'moved' });
+    const store = await openTarget();
+    expect((await seenOf(store)).ledger).toEqual(before.ledger);
+    await store.close();
+  });
+
+  test('a move whose target another has begun to fill is not completed, and its source serves', async () => {
+    await filled();
+    const take = `(async () => { const client = new (require('pg').Client)('${url}'); await client.connect();
+      await client.query("UPDATE meta SET value = value + 1 WHERE name = 'moving'"); await client.end() })()`;
+    const moving = moveStore({
+      file,
+      url,
+      paged(table) {
+        if (table !== lastTable) return;
+        // After all of its pages.
+        expect(spawnSync(process.execPath, ['-e', take]).status).toBe(0);
+      },
+    });
+    await expect(moving).rejects.toMatchObject({
+      code: 'store.refused',
+      message: expect.stringContaining('another move into this store'),
+    });
+    await expect(openTarget()).rejects.toMatchObject({ code: 'store.moved' });
+    await openSource().close();
   });
 
   test('one that lost its connection says that it is to be repeated, and then goes on', async () => {
