@@ -36,7 +36,8 @@ export interface ReplaySelection {
   events: string[] | null;
   keys: string[] | null;
   organizationId: string | null;
-  topic: string | null;
+  /** Whatever the prefix of their topics. */
+  kind: EventKind | null;
   /** A replay that goes on: what the journal says that it has sent already is not selected. */
   notSentBy?: number;
 }

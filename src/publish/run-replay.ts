@@ -11,7 +11,6 @@ import {
   type ReplayWanted,
   resumableMs,
 } from '../model/replay';
-import type { EventKind } from '../model/resource';
 import type { Store } from '../model/store';
 import type { Clock } from '../tools/clock';
 import type { Relay } from './relay';
@@ -33,7 +32,6 @@ export interface ReplayDoors {
     | 'replayPending'
   >;
   relay: Pick<Relay, 'step'>;
-  topicOf(kind: EventKind): string;
   /** null: there is no Kafka. */
   history: HistorySender | null;
   /** Resources were made due. */
@@ -119,8 +117,7 @@ export class ReplayRunner {
 
   private async selectionOf(wanted: ReplayWanted): Promise<ReplaySelection> {
     const { events, organizationId, kind, how } = wanted;
-    const topic = kind === null ? null : this.doors.topicOf(kind);
-    const selection = { events, keys: null, organizationId, topic };
+    const selection = { events, keys: null, organizationId, kind };
     if (events === null || how === 'history') return selection;
     const keys = new Set<string>();
     for (let after: number | null = 0; after !== null; ) {
@@ -133,7 +130,7 @@ export class ReplayRunner {
       for (const { key } of page.events) keys.add(key);
       after = page.after;
     }
-    return { events: null, keys: [...keys], organizationId: null, topic: null };
+    return { events: null, keys: [...keys], organizationId: null, kind: null };
   }
 
   private async beginRun(wanted: ReplayWanted): Promise<ReplayRun> {

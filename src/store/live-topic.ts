@@ -1,12 +1,19 @@
 /**
  * On which topic an event goes out that no Kafka has had: that of its kind under the prefix of today, whatever the prefix was
- * when it was decided. Where the log was kept without Kafka, nobody may have chosen one yet. SQL of both stores.
+ * when it was decided. Where the log was kept without Kafka, nobody may have chosen one yet. And whose topics are of a kind.
+ * SQL of both stores.
  */
 import { topicOf } from '../model/event';
+import type { EventKind } from '../model/resource';
 
 const endings = (['equipment', 'field-operation', 'organization-access'] as const).map((kind) =>
   topicOf('', kind),
 );
+
+/** What LIKE is given for the topics of a kind, under whatever prefix they were when its events were decided. */
+export function topicsOfKind(kind: EventKind): string {
+  return `%${topicOf('', kind)}`;
+}
 
 /** `prefix`: where the statement has that of today. Of a row of the outbox. */
 export function liveTopic(prefix: string): string {

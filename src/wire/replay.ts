@@ -3,7 +3,6 @@
  */
 import type { Settings } from '../config';
 import type { SandboxMeter } from '../fetch/sandbox-meter';
-import { topicOf } from '../model/event';
 import type { Store } from '../model/store';
 import type { Observer } from '../observe/observer';
 import type { Pipeline } from '../pipeline';
@@ -37,7 +36,6 @@ export function replayOf(settings: Settings, parts: ReplayParts): Replay {
     clock,
     history: historyOf(settings, clock),
     due: () => pipeline.work.wake(),
-    topicOf: (kind: Parameters<typeof topicOf>[1]) => topicOf(settings.kafkaTopicPrefix, kind),
     forbidden: () => meter.forbidden(),
     callsLeft: () => meter.view().limits.find(({ limit }) => limit === 'calls')?.left ?? null,
   };

@@ -759,7 +759,7 @@ export function storeCasesSuite(name: string, open: () => Promise<StoreUnderTest
           'a replay',
           async () => {
             const { replay, counts } = await hand.store.beginReplay('x');
-            const selected = { events: null, keys: null, organizationId: null, topic: null };
+            const selected = { events: null, keys: null, organizationId: null, kind: null };
             const { events } = await hand.store.selectReplay(selected, 0, 1e9, 100);
             const rows = events.filter(({ newest }) => newest).map(({ row }) => row);
             expect(await hand.store.readAgain({ replay, after: 9, counts }, rows)).toBe(1);
@@ -808,7 +808,7 @@ export function storeCasesSuite(name: string, open: () => Promise<StoreUnderTest
 
       test('a replay sends that one, until another is decided or the refused one is released', async () => {
         const newest = async () => {
-          const all = { events: null, keys: null, organizationId: null, topic: null };
+          const all = { events: null, keys: null, organizationId: null, kind: null };
           const { events } = await hand.store.selectReplay(all, 0, 1e9, 100);
           return events.filter((event) => event.newest).map(({ row }) => row);
         };
@@ -853,7 +853,7 @@ export function storeCasesSuite(name: string, open: () => Promise<StoreUnderTest
       test('reads that replays asked for go by their own age, but for the one that decided the newest event', async () => {
         await hand.publish('1', 'a');
         const [sent] = await send();
-        const selection = { events: null, keys: null, organizationId: null, topic: null };
+        const selection = { events: null, keys: null, organizationId: null, kind: null };
         const kept: number[] = [];
         for (const content of ['b', 'b', 'b', 'b']) {
           under.advance(31 * dayMs);

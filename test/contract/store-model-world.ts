@@ -293,7 +293,7 @@ export class World {
     await this.checkOutbox();
     const unsent = new Set((await this.hand.records()).map(({ row }) => row));
     const { replay, after: from, until, counts } = await store.beginReplay(how);
-    const all = { events: null, keys: null, organizationId: null, topic: null };
+    const all = { events: null, keys: null, organizationId: null, kind: null };
     for (let after: number | null = from; after !== null; ) {
       const page = await store.selectReplay(all, after, until, 5);
       const rows = page.events.filter(({ newest }) => newest).map(({ row }) => row);
@@ -310,7 +310,7 @@ export class World {
     const { store } = this.hand;
     expect(await store.holdLease(replayLease, 'model', 2 * journalMs)).toBe(true);
     const { replay, after, until, counts } = await store.beginReplay('history');
-    const all = { events: null, keys: null, organizationId: null, topic: null };
+    const all = { events: null, keys: null, organizationId: null, kind: null };
     const rows = (await store.selectReplay(all, after, until, 1000)).events.map(({ row }) => row);
     this.under.advance(journalMs + 1);
     await this.retain();

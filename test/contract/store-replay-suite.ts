@@ -7,7 +7,7 @@ import { type ReplayRun, type ReplaySelection, replayLease } from '../../src/mod
 import type { TakenTask } from '../../src/model/task';
 import { address, type DamageableStore, draftOf, goneBy, Hand, header, hintOf } from './store-hand';
 
-const all: ReplaySelection = { events: null, keys: null, organizationId: null, topic: null };
+const all: ReplaySelection = { events: null, keys: null, organizationId: null, kind: null };
 const topic = 'tramline.equipment.v1';
 /** One more than is counted. */
 const unsentMany = 100_001;
@@ -294,7 +294,7 @@ export function storeReplaySuite(name: string, open: () => Promise<DamageableSto
       expect(await hand.store.resendNewest(stepOf(run, 9), rowsOf(await select()))).toBe(0);
     });
 
-    test('a selection is by event, by key, by organization or by topic', async () => {
+    test('a selection is by event, by key, by organization or by kind', async () => {
       await hand.publish('1', 'a');
       await hand.publish('2', 'a', { organizationId: '99' });
       const [first] = await sendToKafka();
@@ -304,8 +304,8 @@ export function storeReplaySuite(name: string, open: () => Promise<DamageableSto
       expect(await keys({ keys: [first!.key, 'x/y/z'] })).toEqual([first!.key]);
       expect(await keys({ organizationId: '99' })).toEqual(['99/equipment/2']);
       expect(await keys({ organizationId: '9' })).toEqual([]);
-      expect(await keys({ topic })).toHaveLength(2);
-      expect(await keys({ topic: 'another' })).toEqual([]);
+      expect(await keys({ kind: 'equipment' })).toHaveLength(2);
+      expect(await keys({ kind: 'field-operation' })).toEqual([]);
     });
 
     test('a page looks at a bounded number of rows and says where the next begins', async () => {
@@ -446,7 +446,7 @@ export function storeReplaySuite(name: string, open: () => Promise<DamageableSto
         hand.store.selectReplay({ ...all, ...selection }, after, 1e9, 100);
       expect(await page()).toMatchObject({ events: [{ row: rows[1] }], unsent: rows[0] });
       expect(await page({}, rows[0])).toMatchObject({ events: [{ row: rows[1] }], unsent: rows[2] });
-      expect(await page({ topic: 'another' })).toEqual({ events: [], after: null, unsent: null });
+      expect(await page({ kind: 'field-operation' })).toEqual({ events: [], after: null, unsent: null });
       await hand.store.noteHistory(stepOf(run, rows[0]! - 1), 'audit', [
         { row: rows[1]!, partition: 0, offset: '7' },
       ]);

@@ -654,6 +654,8 @@ export function storeSuite(name: string, open: () => Promise<StoreUnderTest>): v
         store = await under.reopen({ envelope: { ...envelope, topicPrefix: 'another' } });
         expect(await store.resendLogged(0, 1000)).toBeNull();
         expect((await records()).map(({ topic }) => topic)).toEqual(['chosen.equipment.v1']);
+        const selected = { events: null, keys: null, organizationId: null, kind: 'equipment' } as const;
+        expect((await store.selectReplay(selected, 0, 1e9, 9)).events).toHaveLength(4);
       });
 
       test('what waits for topics that no Kafka was known to have follows a prefix that is mended', async () => {

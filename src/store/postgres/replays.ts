@@ -5,6 +5,7 @@
  */
 import type { Acknowledgement, OutboxRow } from '../../model/event';
 import type { ReplayRun, ReplaySelection, ReplayStep, SelectedPage } from '../../model/replay';
+import { topicsOfKind } from '../live-topic';
 import { newestNumber, nothingReplayed, runsKept } from '../store-rules';
 import type { Context } from './context';
 import type { Row } from './database';
@@ -46,7 +47,7 @@ export async function beginReplay(
 
 export async function selectReplay(
   { database }: Context,
-  { events, keys, organizationId, topic, notSentBy }: ReplaySelection,
+  { events, keys, organizationId, kind, notSentBy }: ReplaySelection,
   after: number,
   until: number,
   limit: number,
@@ -63,7 +64,7 @@ export async function selectReplay(
      FROM outbox o JOIN sequences s ON s.key = o.key
      WHERE o.id > $1 AND o.id <= $2 AND o.state < 3
        AND ($3::text[] IS NULL OR o.event_id = ANY($3)) AND ($4::text[] IS NULL OR o.key = ANY($4))
-       AND ($5::text IS NULL OR starts_with(o.key, $5)) AND ($6::text IS NULL OR o.topic = $6)
+       AND ($5::text IS NULL OR starts_with(o.key, $5)) AND ($6::text IS NULL OR o.topic LIKE $6)
        AND ($7::bigint IS NULL OR NOT EXISTS (
          SELECT 1 FROM replayed r WHERE r.outbox_id = o.id AND r.replay = $7))
      ORDER BY o.id`,
@@ -72,7 +73,7 @@ export async function selectReplay(
     events,
     keys,
     organizationId === null ? null : `${organizationId}/`,
-    topic,
+    kind === null ? null : topicsOfKind(kind),
     notSentBy ?? null,
   );
   const published = rows.filter(({ position }) => position !== null);

@@ -5,6 +5,7 @@
  */
 import type { Acknowledgement, OutboxRow } from '../../model/event';
 import type { ReplayRun, ReplaySelection, ReplayStep, SelectedPage } from '../../model/replay';
+import { topicsOfKind } from '../live-topic';
 import { newestNumber, nothingReplayed, runsKept } from '../store-rules';
 import type { Context } from './context';
 import type { Row } from './database';
@@ -50,7 +51,7 @@ export function beginReplay({ database, nowMs }: Context, asked: string, resumab
 
 export function selectReplay(
   { database }: Context,
-  { events, keys, organizationId, topic, notSentBy }: ReplaySelection,
+  { events, keys, organizationId, kind, notSentBy }: ReplaySelection,
   after: number,
   until: number,
   limit: number,
@@ -67,7 +68,7 @@ export function selectReplay(
      WHERE o.id > ? AND o.id <= ? AND o.state < 3
        AND (? IS NULL OR o.event_id IN (SELECT value FROM json_each(?)))
        AND (? IS NULL OR o.key IN (SELECT value FROM json_each(?)))
-       AND (? IS NULL OR o.key LIKE ? ESCAPE '\\') AND (? IS NULL OR o.topic = ?)
+       AND (? IS NULL OR o.key LIKE ? ESCAPE '\\') AND (? IS NULL OR o.topic LIKE ?)
        AND NOT EXISTS (SELECT 1 FROM replayed r WHERE r.outbox_id = o.id AND r.replay = ?)
      ORDER BY o.id`,
     after,
@@ -75,7 +76,7 @@ export function selectReplay(
     ...twice(events === null ? null : JSON.stringify(events)),
     ...twice(keys === null ? null : JSON.stringify(keys)),
     ...twice(organizationId === null ? null : `${escapeLike(organizationId)}/%`),
-    ...twice(topic),
+    ...twice(kind === null ? null : topicsOfKind(kind)),
     notSentBy ?? null,
   );
   const unsent = rows.find(({ position }) => position === null);

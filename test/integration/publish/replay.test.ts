@@ -8,7 +8,7 @@ import { relayDefaults } from '../../../src/publish/relay-options';
 import { makeReplay } from '../../../src/publish/replay';
 import { replayDefaults } from '../../../src/publish/run-replay';
 import { makeHistorySender } from '../../../src/publish/send-history';
-import { openSqlite } from '../../contract/open-sqlite';
+import { openSqlite, settingsFor } from '../../contract/open-sqlite';
 import { Hand, type StoreUnderTest } from '../../contract/store-hand';
 import { makeHandClock } from '../../support/hand-clock';
 import { makeScriptedTarget } from '../../support/scripted-target';
@@ -59,7 +59,6 @@ function start({ kafka = true, pageRows = 2000, holder = 'a', history = makeScri
     relay,
     clock,
     history: kafka ? sender : null,
-    topicOf: () => live,
     due: () => {
       due += 1;
     },
@@ -89,6 +88,15 @@ test('the newest of each key stands on its topic once more, as the same bytes, a
   const again = target.written.slice(before.length);
   expect(again).toEqual(before.filter(({ sequence }) => sequence === 2));
   expect(failures).toEqual([]);
+});
+
+test('what went to the topics of a former prefix is replayed there, also where its kind is named', async () => {
+  await hand.reopen({ envelope: { ...settingsFor('').envelope, topicPrefix: 'former' } });
+  const { target, relay, run } = start();
+  await hand.publish('1', 'a');
+  await sendAll(relay);
+  expect(await run(newest)).toMatchObject({ state: 'ended', selected: 1, replayed: 1 });
+  expect(target.written.map(({ topic }) => topic)).toEqual(Array(2).fill('former.equipment.v1'));
 });
 
 test('an older event that is named stands for its key', async () => {
@@ -348,7 +356,6 @@ test('a replay through a process that does not lead waits for the one that does,
       target: () => makeScriptedTarget(),
       exists: async () => true,
     }),
-    topicOf: () => live,
     forbidden: () => null,
     callsLeft: () => null,
   };

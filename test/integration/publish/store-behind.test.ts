@@ -288,7 +288,6 @@ describeWithNeighbour('Kafka', kafkaAvailable(), 'a store behind its topics', ()
         history,
         clock,
         due: () => {},
-        topicOf: () => live,
         forbidden: () => null,
         callsLeft: () => null,
       },
