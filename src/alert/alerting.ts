@@ -7,7 +7,7 @@ import type { Alert, Condition, Told } from '../model/alert';
 import type { Alerts } from '../model/store';
 import type { Clock } from '../tools/clock';
 import { type AlertBook, makeAlertBook } from './alert-book';
-import { conditionRows } from './catalogue';
+import { platformNames } from './catalogue';
 import { converge } from './converge';
 import { type DueTimes, offeredTo, pickDue, sentAfter } from './due';
 import { evaluate, openOf } from './evaluate';
@@ -96,9 +96,6 @@ interface Decided {
   offers: Offer[];
   moved: number;
 }
-
-/** What a process knows without the store. */
-const platformNames = new Set(Object.values(conditionRows).map(({ name }) => name));
 
 /** Who leads now ends what it does not know of: a page that still holds must not stay closed for longer. */
 const openAgainMs = 300_000;

@@ -331,6 +331,11 @@ export const testRow: CatalogueRow = {
   firstStep: 'None: it ends by itself.',
 };
 
+/** Of the alerts for states of the platform, which a process knows without the store. */
+export const platformNames: ReadonlySet<string> = new Set(
+  Object.values(conditionRows).map(({ name }) => name),
+);
+
 /** The runbook of a row, as a file of `deploy/runbooks`. */
 export function runbookFileOf(row: CatalogueRow): string {
   return `${row.name}.md`;

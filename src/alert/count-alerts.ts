@@ -3,15 +3,13 @@
  * Pure; ids of organizations and the like have no place here, so that the series are bounded by the catalogue.
  */
 import type { Alert, Severity } from '../model/alert';
-import { conditionRows } from './catalogue';
+import { platformNames } from './catalogue';
 
 export interface AlertCounts {
   firing: Record<Severity, number>;
   /** Per alert name, of critical states of the platform that the store still knows: 0 while one fires, else since its end. */
   over: { name: string; ageMs: number }[];
 }
-
-const platformNames = new Set(Object.values(conditionRows).map(({ name }) => name));
 
 /** `alerts` as stored, resolved ones included: they stay for a day. */
 export function countAlerts(alerts: readonly Alert[], nowMs: number): AlertCounts {

@@ -10,6 +10,7 @@ import { announcedPastStep, announcedRow, organizationRows, revokedRow } from '.
 import { subjectOf } from './fingerprint';
 import { firstStepFor } from './first-step';
 import { plainAddress, plainName, plainTime } from './plain-text';
+import { signalOfRow } from './signal-of-row';
 
 type Announced = AlertInputs['announced'][number];
 /** What a text says of one beside who it is. */
@@ -110,19 +111,14 @@ function signal(labels: IdentityLabels, who: string, id: string, announced: Told
   const isPast = dueAtMs <= nowMs;
   // Who cannot be read is not shown to have acted by any answer: the customer is told still.
   const isAsked = isPast && blockedBy === undefined;
-  return {
-    name: announcedRow.name,
-    severity: dueAtMs - nowMs < urgentMs ? 'critical' : announcedRow.severity,
-    labels,
-    annotations: {
-      summary: announcedRow.summary,
-      description: `${who} ${outlook(isPast, announced)} ${unnamedWords}`,
-      owner: announcedRow.owner,
-      first_step: firstStepFor(isAsked ? announcedPastStep : announcedRow.firstStep, id),
-      until_when: plainTime(dueAtMs),
-    },
-    sinceMs: nowMs,
-  };
+  const severity = dueAtMs - nowMs < urgentMs ? 'critical' : announcedRow.severity;
+  const firstStep = firstStepFor(isAsked ? announcedPastStep : announcedRow.firstStep, id);
+  const sentences = [who, outlook(isPast, announced), unnamedWords];
+  const further = { until_when: plainTime(dueAtMs) };
+  return signalOfRow(
+    { ...announcedRow, severity, firstStep },
+    { labels, sentences, further, sinceMs: nowMs },
+  );
 }
 
 /** How it goes on, and what ends it. */

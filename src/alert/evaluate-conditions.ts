@@ -111,10 +111,10 @@ function toSignal(
   const sinceMs = Math.min(of.sinceMs, begunMs);
   const time = timeOf({ ...of, sinceMs }, options.journalMs, row.severity, options.nowMs);
   const since = `It has been so since ${plainTime(sinceMs)}.`;
-  const description = [what, since, time.sentence].filter((text) => text !== '').join(' ');
   const firstStep = firstStepFor(of.firstStep ?? row.firstStep, id);
-  const signal = signalOfRow({ ...row, firstStep }, { labels, description, sinceMs });
-  return { ...signal, severity: time.severity, annotations: { ...signal.annotations, ...time.annotations } };
+  const { severity, annotations: further, sentence } = time;
+  const sentences = [what, since, sentence];
+  return signalOfRow({ ...row, severity, firstStep }, { labels, sentences, further, sinceMs });
 }
 
 function signalOf(state: Condition, options: ConditionOptions): Signal {

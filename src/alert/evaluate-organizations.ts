@@ -20,6 +20,7 @@ import { subjectOf } from './fingerprint';
 import { firstStepFor } from './first-step';
 import { type KeptUntil, keptUntil } from './kept-until';
 import { plainAddress, plainMessage, plainName, plainTime } from './plain-text';
+import { signalOfRow } from './signal-of-row';
 
 export type Blocked = AlertInputs['blocked'][number];
 
@@ -133,7 +134,7 @@ function signalOf(ofCause: OrganizationRow, incident: Incident, options: Organiz
   const message = isAction || first.cause === 'terms' ? first.message : null;
   const place = isAction ? actionPlace(first, options) : actionUrl(incident.organizations);
   const isNowhere = isAction && place.action_url === undefined;
-  const description = [
+  const sentences = [
     `${subject(incident.organizations)} blocked since ${plainTime(incident.sinceMs)}: ${becauseOf(row, incident.organizations)}.`,
     message === null ? '' : asSentence(`The provider says: "${plainMessage(message, 500)}"`),
     isAction && plainAddress(first.actionUrl) === null ? unnamedWords(isNowhere) : '',
@@ -142,24 +143,16 @@ function signalOf(ofCause: OrganizationRow, incident: Incident, options: Organiz
     kept?.sentence ?? '',
     `What ends it: ${remedyOf(row, incident.organizations)}; reading then goes on by itself.`,
   ];
-  return {
-    name: row.name,
-    severity: kept?.severity ?? row.severity,
+  const step = isNowhere ? row.firstStep.replace(' and address', '') : row.firstStep;
+  const told = {
     labels: incident.labels,
-    annotations: {
-      summary: row.summary,
-      description: description.filter((sentence) => sentence !== '').join(' '),
-      owner: row.owner,
-      first_step: firstStepFor(
-        isNowhere ? row.firstStep.replace(' and address', '') : row.firstStep,
-        plainName(id, 80),
-      ),
-      ...place,
-      ...(kept?.annotations ?? nothingWaits),
-    },
+    sentences,
+    further: { ...place, ...(kept?.annotations ?? nothingWaits) },
     sinceMs: incident.sinceMs,
-    covers: coversOf(first.cause, [incident], null),
   };
+  const severity = kept?.severity ?? row.severity;
+  const signal = signalOfRow({ ...row, severity, firstStep: firstStepFor(step, plainName(id, 80)) }, told);
+  return { ...signal, covers: coversOf(first.cause, [incident], null) };
 }
 
 function coversOf(cause: Cause, incidents: Incident[], untilMs: number | null): Covers {
@@ -190,7 +183,7 @@ function stormSignal(
   const kept = keptOf(organizations, manyOrganizationsRow.severity, options);
   const count =
     organizations.length === 1 ? '1 organization is' : `${organizations.length} organizations are`;
-  const description = [
+  const sentences = [
     `${count} blocked, the first since ${plainTime((organizations[0] as Blocked).sinceMs)}: ${becauseOf(row, organizations)}.`,
     saidToMany(cause, organizations),
     ofConsents(incidents),
@@ -199,21 +192,13 @@ function stormSignal(
     `What ends it for each: ${remedyOf(ofAction, organizations)}; reading then goes on by itself.`,
     `Among them: ${named(organizations)}.`,
   ];
-  return {
-    name: manyOrganizationsRow.name,
-    severity: manyOrganizationsRow.severity,
+  const signal = signalOfRow(manyOrganizationsRow, {
     labels: { cause },
-    annotations: {
-      summary: manyOrganizationsRow.summary,
-      description: description.filter((sentence) => sentence !== '').join(' '),
-      owner: manyOrganizationsRow.owner,
-      first_step: manyOrganizationsRow.firstStep,
-      ...actionUrl(organizations),
-      ...(kept?.annotations ?? nothingWaits),
-    },
+    sentences,
+    further: { ...actionUrl(organizations), ...(kept?.annotations ?? nothingWaits) },
     sinceMs: storm.sinceMs,
-    covers: coversOf(cause, incidents, storm.untilMs),
-  };
+  });
+  return { ...signal, covers: coversOf(cause, incidents, storm.untilMs) };
 }
 
 /**

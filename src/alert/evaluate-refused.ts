@@ -73,7 +73,7 @@ function signalOf(refused: Refused[], labels: IdentityLabels, { startsAtMs, nowM
           'them',
           'the user of each connection gives consent anew',
         ];
-  const description = [
+  const sentences = [
     `The provider refuses ${what}, seen so since ${plainTime(sinceMs)}: ${standing(refused)}.`,
     refused.some(({ message }) => message?.includes(oauth1Ending)) ? oauth1Ending : '',
     `What was subscribed with ${it} is renewed only where another connection lists it.`,
@@ -81,9 +81,8 @@ function signalOf(refused: Refused[], labels: IdentityLabels, { startsAtMs, nowM
     'A refusal by mistake ends by itself: it is shown to the provider again at each start, and at last once a day.',
   ];
   const firstStep = firstStepFor(row.firstStep, ids.length === 1 ? named : 'each');
-  const text = description.filter((sentence) => sentence !== '').join(' ');
-  const signal = signalOfRow({ ...row, firstStep }, { labels, description: text, sinceMs });
-  return { ...signal, annotations: { ...signal.annotations, until_when: 'nothing waits for it alone' } };
+  const further = { until_when: 'nothing waits for it alone' };
+  return signalOfRow({ ...row, firstStep }, { labels, sentences, further, sinceMs });
 }
 
 /** What becomes of what they see. */

@@ -134,18 +134,18 @@ function quarantineSignals(quarantined: AlertInputs['quarantined']): Signal[] {
     const count = reasons.reduce((sum, reason) => sum + reason.count, 0);
     const sinceMs = Math.min(...reasons.map(({ oldestMs }) => oldestMs));
     const list = reasons.map((reason) => `${reason.count} ${reason.reason}`).join(', ');
-    const signal = signalOfRow(
+    return signalOfRow(
       { ...quarantineRow, owner },
       {
         labels: { group },
-        description:
-          `${count === 1 ? '1 entry waits' : `${count} entries wait`} for an operator: ${about} (${list}). ` +
+        sentences: [
+          `${count === 1 ? '1 entry waits' : `${count} entries wait`} for an operator: ${about} (${list}).`,
           `The oldest came at ${plainTime(sinceMs)}. Each waits until it is released or discarded.`,
+        ],
+        further: { until_when: 'no end: it is kept until it is released or discarded' },
         sinceMs,
       },
     );
-    const until_when = 'no end: it is kept until it is released or discarded';
-    return { ...signal, annotations: { ...signal.annotations, until_when } };
   });
 }
 

@@ -5,10 +5,10 @@
 import type { IdentityLabels, Signal } from '../model/alert';
 import type { CatalogueRow } from './catalogue';
 
-/** `description` is shown as it is: no secret and nobody's address may be in it. */
+/** What is given is shown as it is: no secret and nobody's address may be in it. Of the sentences those that are not empty. */
 export function signalOfRow(
   row: CatalogueRow,
-  parts: { labels: IdentityLabels; description: string; sinceMs: number },
+  parts: { labels: IdentityLabels; sentences: string[]; further: Record<string, string>; sinceMs: number },
 ): Signal {
   return {
     name: row.name,
@@ -16,9 +16,10 @@ export function signalOfRow(
     labels: parts.labels,
     annotations: {
       summary: row.summary,
-      description: parts.description,
+      description: parts.sentences.filter((sentence) => sentence !== '').join(' '),
       owner: row.owner,
       first_step: row.firstStep,
+      ...parts.further,
     },
     sinceMs: parts.sinceMs,
   };
