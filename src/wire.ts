@@ -124,8 +124,8 @@ export async function wireWorker(
   store: Store,
   observer: Observer,
   around: Around['worker'] = (doors) => doors,
-  clock: Clock = systemClock,
 ): Promise<Worker> {
+  const clock = systemClock;
   const watch = makeProcessWatch(clock, () => signs(settings, book));
   const heard = hearCalls(settings, { watch, observer }, clock);
   const pause = clientPauseOf(() => pipeline.health, clock);

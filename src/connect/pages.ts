@@ -81,7 +81,7 @@ const failures: Record<ConsentFailure, [status: number, title: string, sentence:
 };
 
 /** `more` is a sentence of our own that helps beside it. */
-export function failedPage(code: ConsentFailure, more: string | null = null): Page {
+export function failedPage(code: ConsentFailure, more: string | null): Page {
   const [status, title, sentence] = failures[code];
   return page(status, title, [text(sentence), ...(more === null ? [] : [text(more)])]);
 }

@@ -14,7 +14,7 @@ export function makeTally<Value extends string>(
   name: string,
   description: string,
   label: string,
-  values: readonly Value[] = [],
+  values: readonly Value[],
 ): Tally<Value> {
   const counts = new Map<Value, number>(values.map((value) => [value, 0]));
   meter.createObservableCounter(name, { description }).addCallback((result) => {

@@ -4,7 +4,6 @@
 import { conditionRows } from '../alert/catalogue';
 import type { Settings } from '../config';
 import type { Alert } from '../model/alert';
-import type { OutboxRow } from '../model/event';
 import type { Store } from '../model/store';
 import type { Observer } from '../observe/observer';
 import { makeRelay, type Relay } from '../publish/relay';
@@ -36,7 +35,7 @@ export function relayOf(
     },
     {
       sent: (rows, tookMs) => {
-        for (const [topic, ofTopic] of byTopic(rows)) {
+        for (const [topic, ofTopic] of Map.groupBy(rows, (row) => row.topic)) {
           const nowMs = clock.nowMs();
           observer.sent({
             system,
@@ -61,8 +60,4 @@ function toldSinceMs(alerts: Alert[]): number | null {
   const { name } = conditionRows['kafka-unavailable'];
   const told = alerts.find((alert) => alert.name === name && alert.state === 'firing');
   return told === undefined || told.quietSinceMs !== null ? null : told.startsAtMs;
-}
-
-function byTopic(rows: OutboxRow[]): Map<string, OutboxRow[]> {
-  return Map.groupBy(rows, (row) => row.topic);
 }

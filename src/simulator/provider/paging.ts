@@ -56,13 +56,8 @@ function whole(query: URLSearchParams, name: string, least: number): number | un
   throw new Refusal(400, `${name} must be a whole number of at least ${least}`, { field: name, value: text });
 }
 
-/** The records of one page, and how many there are in all; with `count` known the list is walked no further than needed. */
-export function takePage<T>(
-  all: Iterable<T>,
-  page: PageRequest,
-  count?: number,
-): { taken: T[]; total: number } {
-  if (count !== undefined) return { taken: takeSome(all, page).taken, total: count };
+/** The records of one page, and how many there are in all. */
+export function takePage<T>(all: Iterable<T>, page: PageRequest): { taken: T[]; total: number } {
   const taken: T[] = [];
   let total = 0;
   for (const entry of all) {
