@@ -8,20 +8,14 @@ import {
   type EventDraft,
   type EventEnvelope,
   type PublishedState,
+  type RecordParts,
   recordBytes,
 } from '../model/event';
 import { type EventKind, keyOf, type ResourceKind } from '../model/resource';
 
 /** An event without its sequence. */
-export interface DecidedEvent<Kind extends EventKind = ResourceKind> {
+export interface DecidedEvent<Kind extends EventKind = ResourceKind> extends Omit<RecordParts, 'sequence'> {
   kind: Kind;
-  key: string;
-  change: Change;
-  contentHash: string;
-  value: string;
-  observedAt: string;
-  traceparent: string | null;
-  reconciled: boolean;
 }
 
 /** One that is to be kept, with what is on record beside it. */

@@ -30,16 +30,18 @@ export interface Left {
   trouble: LeftTrouble;
 }
 
+const noCounts: Readonly<SyncCounts> = {
+  listed: 0,
+  changed: 0,
+  unchanged: 0,
+  published: 0,
+  left: 0,
+  pages: 0,
+  calls: 0,
+};
+
 export class Progress {
-  readonly counts: SyncCounts = {
-    listed: 0,
-    changed: 0,
-    unchanged: 0,
-    published: 0,
-    left: 0,
-    pages: 0,
-    calls: 0,
-  };
+  readonly counts: SyncCounts = { ...noCounts };
   readonly listings = new ListingCount();
   /** Those that are to be listed, and those of them that nothing more is listed of. */
   readonly organizations = { known: new Set<string>(), done: new Set<string>() };
@@ -153,13 +155,7 @@ export function idleView(): SyncView {
     organizationId: null,
     full: false,
     resumed: false,
-    listed: 0,
-    changed: 0,
-    unchanged: 0,
-    published: 0,
-    left: 0,
-    pages: 0,
-    calls: 0,
+    ...noCounts,
     tookMs: 0,
     startedAt: null,
     organizations: { done: 0, known: 0 },
