@@ -165,6 +165,6 @@ function underOwnId(verdict: Verdict, equipment: EquipmentAddresses): Verdict {
   return { ...verdict, document: { ...verdict.document, address: equipment.record(String(id)) } };
 }
 
-export function goneAt({ connection: { connectionId }, url }: Wanted): Verdict {
+function goneAt({ connection: { connectionId }, url }: Wanted): Verdict {
   return { kind: 'gone', certain: false, connectionId, origin: url.origin };
 }

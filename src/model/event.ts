@@ -66,7 +66,7 @@ export interface EventRecord {
 }
 
 /** Twenty digits, so that sequences compare as text. */
-export function formatSequence(sequence: number): string {
+function formatSequence(sequence: number): string {
   return String(sequence).padStart(20, '0');
 }
 

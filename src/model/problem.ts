@@ -4,7 +4,7 @@
  */
 
 /** Every code, with what a caller does about it. */
-export const problemCodes = {
+const problemCodes = {
   'settings.invalid': 'the process ends with 2',
   'store.unavailable': 'the sender is answered 503; the caller tries again',
   'store.locked': 'another process owns the embedded store: the process ends with 2',

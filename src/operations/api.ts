@@ -262,7 +262,7 @@ function alertView(alert: ShownAlert): AlertView {
   };
 }
 
-export function ledgerView(ledger: Ledger): LedgerView {
+function ledgerView(ledger: Ledger): LedgerView {
   const { accepted, ...lines } = ledger;
   const accounted = Object.values(lines).reduce((sum, count) => sum + count, 0);
   return { ...ledger, lost: accepted - accounted };

@@ -21,7 +21,7 @@ export interface ChosenEquipment {
  * `kept`: all records of every piece that has one with this id, ERID or principal id, or with this id as its principal
  * id, or that is known as this id.
  */
-export function chooseEquipment(piece: EquipmentNames, kept: readonly KeptEquipment[]): ChosenEquipment {
+function chooseEquipment(piece: EquipmentNames, kept: readonly KeptEquipment[]): ChosenEquipment {
   const resourceId = resourceOf(piece, kept);
   const own = kept.find((record) => isRow(record, piece));
   const record = {

@@ -51,7 +51,7 @@ export function mustGoOn({ doors, signal, unanswered }: Walk): void {
 }
 
 /** Resolves when the provider may be asked: at once, or after the pause that it asked for, however long it has become. */
-export async function passPause({ doors, progress, signal }: Reading): Promise<void> {
+async function passPause({ doors, progress, signal }: Reading): Promise<void> {
   for (let leftMs = doors.coolDownMs(); leftMs > 0 && !signal.aborted; leftMs = doors.coolDownMs()) {
     progress.waitsUntilMs = doors.clock.nowMs() + leftMs;
     await doors.clock.wait(leftMs, signal);

@@ -12,7 +12,7 @@ export function isStorable(text: string): boolean {
 const storable = (lengthMax: number) =>
   z.string().min(1).max(lengthMax).refine(isStorable, { error: 'holds NUL or a lone surrogate' });
 
-export const eventTypeIdSchema = storable(256);
+const eventTypeIdSchema = storable(256);
 export const addressSchema = storable(2048).describe('Address of the resource that changed.');
 export const organizationIdSchema = storable(128);
 

@@ -6,7 +6,7 @@ import { withoutUserInfo } from '../model/without-user-info';
 import type { Secret } from '../tools/secret';
 import { hidden, hideSecrets } from './hide-secrets';
 
-export const rawBytesMax = 8 * 1024;
+const rawBytesMax = 8 * 1024;
 /** Redaction may shorten the text, so a little more is looked at than is kept. */
 const sampleBytesMax = 4 * rawBytesMax;
 /**

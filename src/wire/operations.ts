@@ -158,7 +158,7 @@ async function testAlerts(settings: LoadedSettings['settings'], writeAlert: ((al
   return testSinks(sinks, alertingOptions(settings).runbookBase, systemClock.nowMs());
 }
 
-export function configView({ origins }: LoadedSettings): ConfigView {
+function configView({ origins }: LoadedSettings): ConfigView {
   return Object.fromEntries(
     Object.entries(origins).map(([name, { shown, from, path }]) => [
       name,

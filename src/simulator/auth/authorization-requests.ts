@@ -8,7 +8,7 @@ import { ALL_SCOPES, readScopes, type Scopes } from './scopes';
 import type { Family } from './tokens';
 
 /** How long a code is good. */
-export const CODE_SECONDS = 300;
+const CODE_SECONDS = 300;
 const PENDING_MAX = 10_000;
 /** The redirect address of an application that has none. */
 const OUT_OF_BAND = 'urn:ietf:wg:oauth:2.0:oob';

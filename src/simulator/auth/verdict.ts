@@ -10,7 +10,7 @@ import { hmacSha1, sameSignature, signatureBaseString } from './signature';
 import type { Tokens } from './tokens';
 
 /** RFC 5849 section 3.3 leaves the window to the server; the provider's is five minutes: who is as far off is refused. */
-export const TIMESTAMP_WINDOW_SECONDS = 300;
+const TIMESTAMP_WINDOW_SECONDS = 300;
 
 export interface Verdict {
   scheme: 'oauth1' | 'bearer' | 'none';

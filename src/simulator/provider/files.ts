@@ -12,7 +12,7 @@ import { answerList } from './listing';
 import { admit, admittedOrganization, type Provider, userWith } from './provider';
 import { Refusal } from './refusal';
 
-export const FILE_CALL_BYTES_MAX = 50_000_000;
+const FILE_CALL_BYTES_MAX = 50_000_000;
 
 export function serveFiles(router: Router, provider: Provider): void {
   const { accounts, addresses, coverage, world } = provider;

@@ -8,7 +8,7 @@ import { Refusal } from './refusal';
 
 export const SANDBOX_CALLS_A_MONTH = 150_000;
 export const SANDBOX_CONNECTED_MAX = 5;
-export const SANDBOX_MONTHS = 18;
+const SANDBOX_MONTHS = 18;
 
 export class Sandbox {
   #month = '';
