@@ -3,7 +3,7 @@
  */
 
 import type { Command } from 'commander';
-import { type Api, pageRowsMax } from '../model/api';
+import type { Api } from '../model/api';
 import type { ConnectionView, RevokedView } from '../model/consent';
 import { shellValue } from '../model/shell-word';
 import { withoutAddresses } from '../model/without-addresses';
@@ -36,11 +36,7 @@ export function registerConnections(program: Command, action: Action): void {
 }
 
 async function list({ output }: CommandContext, api: Api): Promise<number> {
-  const all = await allPages(
-    pageRowsMax,
-    (after: string | null) => api.connections.list({ limit: pageRowsMax, after }),
-    ({ id }) => id,
-  );
+  const all = await allPages<ConnectionView>((page) => api.connections.list(page));
   if (output.json) output.value(all);
   else if (all.length === 0) {
     output.line('No user’s consent is known here.');

@@ -5,7 +5,7 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { LoadedSettings, Settings } from '../config';
-import type { Api } from '../model/api';
+import { type Api, pageRowsMax } from '../model/api';
 import { isProblem, Problem } from '../model/problem';
 import type { Clock } from '../tools/clock';
 import { makeClient, NobodyListens } from './client';
@@ -206,18 +206,16 @@ function isLoopback(hostname: string): boolean {
 }
 
 /** All rows of a paged answer, page by page. */
-export async function allPages<Row, After>(
-  pageRows: number,
-  ask: (after: After | null) => Promise<Row[]>,
-  placeOf: (row: Row) => After,
+export async function allPages<Row extends { id: string | number }>(
+  ask: (page: { limit: number; after: Row['id'] | null }) => Promise<Row[]>,
 ): Promise<Row[]> {
   const all: Row[] = [];
-  let after: After | null = null;
+  let after: Row['id'] | null = null;
   for (;;) {
-    const page: Row[] = await ask(after);
+    const page: Row[] = await ask({ limit: pageRowsMax, after });
     all.push(...page);
     const last = page.at(-1);
-    if (last === undefined || page.length < pageRows) return all;
-    after = placeOf(last);
+    if (last === undefined || page.length < pageRowsMax) return all;
+    after = last.id;
   }
 }

@@ -4,7 +4,7 @@
  */
 
 import { type Command, Option } from 'commander';
-import { type Api, type DecidedEntry, decidedMax, pageRowsMax } from '../model/api';
+import { type Api, type DecidedEntry, decidedMax } from '../model/api';
 import type { QuarantineView } from '../model/inspection';
 import { Problem } from '../model/problem';
 import { shellWord } from '../model/shell-word';
@@ -45,11 +45,7 @@ export function registerDecisions(quarantine: Command, action: Action<Options>):
 
 /** All that are listed. */
 export function allEntries(api: Api): Promise<QuarantineView[]> {
-  return allPages(
-    pageRowsMax,
-    (after: string | null) => api.quarantine({ limit: pageRowsMax, after }),
-    ({ id }) => id,
-  );
+  return allPages<QuarantineView>((page) => api.quarantine(page));
 }
 
 /** `12 wait: 10 address-refused, 2 malformed-notification`. */

@@ -3,7 +3,7 @@
  */
 
 import type { Command } from 'commander';
-import { type Api, pageRowsMax } from '../model/api';
+import type { Api } from '../model/api';
 import { oauth1Ending } from '../model/connection';
 import type { AccessChange, ForgottenView, OrganizationView, ProbeAsker } from '../model/organization';
 import { shellValue, shellWord } from '../model/shell-word';
@@ -82,11 +82,7 @@ export function registerOrganizations(program: Command, action: Action<{ yes?: b
 }
 
 async function list({ output, clock }: CommandContext, api: Api): Promise<number> {
-  const all = await allPages(
-    pageRowsMax,
-    (after: string | null) => api.organizations({ limit: pageRowsMax, after }),
-    ({ id }) => id,
-  );
+  const all = await allPages<OrganizationView>((page) => api.organizations(page));
   if (output.json) {
     output.value(all);
     return exitCodes.done;

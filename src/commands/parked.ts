@@ -2,7 +2,7 @@
  * `tramline parked`: resources that wait for a customer, and what each customer must do.
  */
 import type { Command } from 'commander';
-import { type Api, pageRowsMax } from '../model/api';
+import type { Api } from '../model/api';
 import type { TaskView } from '../model/inspection';
 import type { OrganizationView } from '../model/organization';
 import { type Action, allPages, type CommandContext, withApi } from './context';
@@ -23,11 +23,7 @@ export function registerParked(program: Command, action: Action): void {
 }
 
 async function run({ output, clock }: CommandContext, api: Api): Promise<number> {
-  const tasks = await allPages(
-    pageRowsMax,
-    (after: number | null) => api.tasks({ state: 'parked', limit: pageRowsMax, after }),
-    ({ id }) => id,
-  );
+  const tasks = await allPages<TaskView>((page) => api.tasks({ state: 'parked', ...page }));
   if (output.json) {
     output.value(tasks);
     return exitCodes.done;
