@@ -8,6 +8,7 @@ import { findStrangers } from './config/near-match';
 import { type Fault, findFaults, findMissing, findWarnings, type Purpose } from './config/relations';
 import { fieldName, type Row } from './config/row';
 import type { SettingName, Settings } from './config/table';
+import type { ConfigView } from './model/api';
 import { Problem } from './model/problem';
 import { systemClock } from './tools/clock';
 
@@ -162,4 +163,14 @@ function deepFreeze(value: unknown): unknown {
   if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return value;
   for (const part of Object.values(value)) deepFreeze(part);
   return Object.freeze(value);
+}
+
+/** The settings in force by name, as they may be shown. */
+export function configView({ origins }: LoadedSettings): ConfigView {
+  return Object.fromEntries(
+    Object.entries(origins).map(([name, { shown, from, path }]) => [
+      name,
+      { value: shown, from, ...(path === null ? {} : { path }) },
+    ]),
+  );
 }

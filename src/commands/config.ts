@@ -3,7 +3,7 @@
  * sandbox leaves, which the service knows.
  */
 import type { Command } from 'commander';
-import { type LoadedSettings, type Origin, separatorOf } from '../config';
+import { configView, type LoadedSettings, separatorOf } from '../config';
 import type { Api } from '../model/api';
 import type { SandboxUse } from '../model/sandbox';
 import { type Action, type CommandContext, serviceOf, type Via, withApi } from './context';
@@ -17,14 +17,12 @@ async function run(context: CommandContext): Promise<number> {
   const { output } = context;
   const loaded = context.load();
   const { origins, missing, warnings } = loaded;
-  const settings = Object.entries(origins);
   if (output.json) {
-    const views = settings.map(([name, origin]) => [name, viewOf(origin)]);
     const left = await leftInSandbox(context, loaded);
-    const sandbox = left === null ? [] : [['sandbox', { value: left.limits, from: left.from }]];
-    output.value(Object.fromEntries([...views, ...sandbox]));
+    const sandbox = left === null ? {} : { sandbox: { value: left.limits, from: left.from } };
+    output.value({ ...configView(loaded), ...sandbox });
   } else {
-    output.table(settings, [
+    output.table(Object.entries(origins), [
       { title: 'NAME', of: ([name]) => name },
       { title: 'VALUE', of: ([name, { shown }]) => textOf(name, shown), gives: true },
       { title: 'FROM', of: ([, { from }]) => from },
@@ -64,10 +62,6 @@ function tellLeft(output: CommandContext['output'], left: LeftInSandbox | null):
   for (const { limit, left: count, most, detail } of left?.limits ?? [])
     output.line(`sandbox: ${count} of ${most} ${limit} left (${detail})`);
   if (left !== null && left.why !== null) output.note(`what the sandbox leaves is not known: ${left.why}`);
-}
-
-function viewOf({ shown, from, path }: Origin): object {
-  return { value: shown, from, ...(path === null ? {} : { path }) };
 }
 
 /** A list as the variable is written. */

@@ -28,7 +28,7 @@ import type { SyncView } from '../model/sync';
 import { noProvider } from './provider-api';
 import { structuredEvent } from './structured-event';
 
-export type { Api, ConfigView } from '../model/api';
+export type { Api } from '../model/api';
 
 /** What is shown of an alert. */
 export interface ShownAlert

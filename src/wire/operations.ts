@@ -4,13 +4,13 @@
  */
 import { alertsLease } from '../alert/leader';
 import { testSinks } from '../alert/test-sinks';
-import { canAskProvider, type LoadedSettings } from '../config';
+import { canAskProvider, configView, type LoadedSettings } from '../config';
 import type { Alert } from '../model/alert';
 import { Problem } from '../model/problem';
 import type { Store } from '../model/store';
 import type { Health } from '../observe/health';
 import type { Observer } from '../observe/observer';
-import { type Api, type ApiDoors, type ConfigView, makeApi } from '../operations/api';
+import { type Api, type ApiDoors, makeApi } from '../operations/api';
 import { type CheckDoors, runCheck } from '../operations/check';
 import { makeOperationsServer, type OperationsServer } from '../operations/server';
 import { attendance } from '../operations/unattended';
@@ -156,15 +156,6 @@ async function testAlerts(settings: LoadedSettings['settings'], writeAlert: ((al
   // Sinks of their own: what they remember of real alerts is not touched.
   const sinks = testSinksOf(settings, writeAlert);
   return testSinks(sinks, alertingOptions(settings).runbookBase, systemClock.nowMs());
-}
-
-function configView({ origins }: LoadedSettings): ConfigView {
-  return Object.fromEntries(
-    Object.entries(origins).map(([name, { shown, from, path }]) => [
-      name,
-      { value: shown, from, ...(path === null ? {} : { path }) },
-    ]),
-  );
 }
 
 function checkDoors(
