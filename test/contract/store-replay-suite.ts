@@ -221,6 +221,14 @@ export function storeReplaySuite(name: string, open: () => Promise<DamageableSto
         expect(await hand.records()).toEqual([]);
         expect(await hand.store.replayPending(run.replay)).toBe(0);
       });
+
+      test('nor is one sent once more where what was never sent stands on another partition', async () => {
+        const { run, told } = await waiting(['70', '71']);
+        const spread = told.map((one, nth) => ({ ...one, partition: nth === 1 ? 2 : 3 }));
+        await hand.store.markSent(spread, undefined, true);
+        expect(await hand.records()).toEqual([]);
+        expect(await hand.store.replayPending(run.replay)).toBe(0);
+      });
     });
 
     test('an event that was decided meanwhile goes out after the repeat', async () => {
