@@ -344,6 +344,59 @@ export function storeCasesSuite(name: string, open: () => Promise<StoreUnderTest
         expect(await hand.quarantined()).toHaveLength(10);
       });
 
+      describe('of many at once, over a restart', () => {
+        const publishAll = async (ids: string[]) => {
+          for (const id of ids) await hand.publish(id, 'a');
+        };
+        /** How many of these are believed to be gone, hinted and found absent as they are. */
+        const believed = async (wanted: string[], goneShareMax = 0.05) => {
+          await hand.put(wanted.map((id) => hintOf(id)));
+          let gone = 0;
+          for (const task of await hand.store.take(100)) {
+            const { outcome } = await hand.store.finishGone({ ...goneBy(task), goneShareMax });
+            if (outcome === 'gone') gone += 1;
+          }
+          under.advance(1000);
+          return gone;
+        };
+
+        test('is not believed, however often it is opened, until an hour later', async () => {
+          const ids = Array.from({ length: 50 }, (_, index) => String(index));
+          await publishAll(ids);
+          expect(await believed(ids)).toBe(20);
+          const left = ids.slice(20);
+          for (let time = 1; time <= 2; time += 1) {
+            await hand.reopenLater();
+            expect(await believed(left)).toBe(0);
+          }
+          expect(await hand.quarantined()).toHaveLength(30);
+          under.advance(3_600_000);
+          expect(await believed(left)).toBe(20);
+        });
+
+        test('is measured against what was there before the first of them went', async () => {
+          const ids = Array.from({ length: 100 }, (_, index) => String(index));
+          await publishAll(ids);
+          expect(await believed(ids.slice(0, 20), 0.6)).toBe(20);
+          under.advance(40 * 60_000);
+          expect(await believed(ids.slice(20, 40), 0.6)).toBe(20);
+          await hand.reopenLater();
+          under.advance(30 * 60_000);
+          // Of a hundred sixty may go within an hour.
+          expect(await believed(ids.slice(40), 0.6)).toBe(40);
+        });
+
+        test('counts for one that was forgotten and connected again as well', async () => {
+          const ids = Array.from({ length: 30 }, (_, index) => String(index));
+          await publishAll(ids);
+          expect(await believed(ids)).toBe(20);
+          await hand.store.forgetOrganization('4711');
+          await hand.observe({ cause: null });
+          expect(await believed(ids.slice(20))).toBe(0);
+          expect(await hand.quarantined()).toEqual(['mass-disappearance']);
+        });
+      });
+
       test('of one that returns goes on in the same sequence, and a deleted event fits its schema', async () => {
         await hand.publish('1', 'a');
         await hand.put([hintOf('1')]);

@@ -96,6 +96,24 @@ export function storeClockSuite(
       expect(await hand.store.finishGone(goneBy(again))).toMatchObject({ outcome: 'gone' });
     });
 
+    test('of many that went at once no more are believed for an hour, and no longer', async () => {
+      const ids = Array.from({ length: 22 }, (_, index) => String(index));
+      for (const id of ids) await hand.publish(id, 'a');
+      const goneNow = async (wanted: string[]) => {
+        await hand.put(wanted.map((id) => hintOf(id)));
+        under.advance(1000);
+        const outcomes: string[] = [];
+        for (const task of await hand.store.take(100))
+          outcomes.push((await hand.store.finishGone(goneBy(task))).outcome);
+        return outcomes;
+      };
+      expect(new Set(await goneNow(ids.slice(0, 20)))).toEqual(new Set(['gone']));
+      await setBack();
+      expect(await goneNow(['20'])).toEqual(['refused']);
+      under.advance(hourMs);
+      expect(await goneNow(['21'])).toEqual(['gone']);
+    });
+
     test('the task of one who died is taken over within a lease, and who lives keeps it', async () => {
       await hand.put([hintOf('1'), hintOf('2')]);
       const [first, second] = await hand.store.take(2);

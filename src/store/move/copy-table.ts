@@ -111,11 +111,18 @@ function chain(hash: string, values: MovedValue[]): string {
 
 async function insertRows(statements: Statements, table: MovedTable, rows: MovedValue[][]): Promise<void> {
   const { name, columns } = table;
+  const names = columns.map((column) => column.name).join(', ');
+  const cast = columns.map((column) => `${column.name}::${column.type}`).join(', ');
   await statements.run(
-    `INSERT INTO ${name} (${columns.map((column) => column.name).join(', ')})
-     SELECT * FROM unnest(${columns.map(({ type }, index) => `$${index + 1}::${type}[]`).join(', ')})`,
+    `INSERT INTO ${name} (${names}) SELECT ${cast}
+     FROM unnest(${columns.map((column, index) => `$${index + 1}::${wireType(column)}[]`).join(', ')}) AS moved (${names})`,
     ...columns.map((_, index) => rows.map((values) => values[index]!)),
   );
+}
+
+/** A list is one text on its way, there and back: lists of lists of several lengths are nothing that PostgreSQL knows. */
+function wireType({ type }: { type: string }): string {
+  return type.startsWith('_') ? 'text' : type;
 }
 
 const rowsReadMax = 500;
@@ -124,7 +131,9 @@ const rowsReadMax = 500;
 export async function readBack(target: Target, table: MovedTable, size: PageSize): Promise<Place> {
   let place = begin;
   const key = targetKey(table).join(', ');
-  const columns = table.columns.map(({ name }) => name).join(', ');
+  const columns = table.columns
+    .map((column) => `${column.name}::${wireType(column)} AS ${column.name}`)
+    .join(', ');
   // Values of one page may be large: what is read at once is bounded by its rows, and those by their number.
   const limit = Math.min(size.rows, rowsReadMax);
   for (;;) {

@@ -51,7 +51,7 @@ const leftBehind = new Set(['meta', 'migrations', 'leases', 'conditions', 'lanes
 const renamed: Record<string, Record<string, string>> = { connections: { user_name: 'user' } };
 /** What the target wants where the source has nothing. */
 const expressions: Record<string, Record<string, string>> = {
-  organizations: { probed_at: 'coalesce(probed_at, 0)' },
+  organizations: { probed_at: 'coalesce(probed_at, 0)', gone_at: `'{' || trim(gone_at, '[]') || '}'` },
 };
 
 /** Throws `store.refused` when something of the source would be left behind. */

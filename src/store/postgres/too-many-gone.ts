@@ -1,14 +1,10 @@
 /**
- * Many resources of one organization that vanish within an hour are a fault until an operator says otherwise. The share
- * is of those that were there before the twenty-first went: they are counted once, since counting is slow.
+ * Whether too many resources of one organization went at once, by what its row keeps of those that went lately.
  */
+import { goneAtOnceMin, goneLately, isTooMany } from '../gone-lately';
 import type { Row } from './database';
 import type { Slate } from './slate';
 import type { TaskRow } from './task-rows';
-
-/** Of the organization's resources, at least so many may go at once before it is not believed. */
-const goneAtOnceMin = 20;
-const goneWindowMs = 3_600_000;
 
 /** The organization's row is locked. */
 export async function tooManyGone(slate: Slate, task: TaskRow, shareMax: number): Promise<boolean> {
@@ -16,9 +12,9 @@ export async function tooManyGone(slate: Slate, task: TaskRow, shareMax: number)
   const organization = slate.organizations.get(task.organization_id ?? '');
   if (organization === undefined) return false;
   const nowMs = context.nowMs();
-  const lately = (organization.gone_at as number[]).filter((atMs) => atMs > nowMs - goneWindowMs);
+  const lately = goneLately(organization.gone_at, nowMs);
   const present = await presentBefore(slate, organization, lately.length);
-  const tooMany = lately.length >= Math.max(goneAtOnceMin, (present ?? 0) * shareMax);
+  const tooMany = isTooMany(lately, present, shareMax);
   organization.gone_at = tooMany ? lately : [...lately, nowMs];
   organization.present_before = present;
   await context.database.run(

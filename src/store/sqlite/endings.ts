@@ -12,6 +12,7 @@ import type {
   Postponed,
   QuarantinedTask,
 } from '../../model/task';
+import { goneAtOnceMin, goneLately, isTooMany } from '../gone-lately';
 import type { Context } from './context';
 import type { Row } from './database';
 import { type CachedOrganization, remember } from './organization-cache';
@@ -19,10 +20,6 @@ import { hintProbe, holdForProbe, mayBeBlocked } from './probes';
 import { afterGap, endTake, hintedSince, keptPlace, noteRead, refuse, rest, stayDue } from './return-task';
 import { adopt } from './unclaimed';
 import { writeEvent } from './write-event';
-
-/** Of the organization's resources, at least so many may go at once before it is not believed. */
-const goneAtOnceMin = 20;
-const goneWindowMs = 3_600_000;
 
 export function postpone(context: Context, ending: Postponed): void {
   const task = endTake(context, ending);
@@ -152,35 +149,33 @@ function writeDeleted(context: Context, task: Row, ending: FinishedGone): string
   }).eventId;
 }
 
-/**
- * Many resources of one organization that vanish within an hour are a fault until an operator says otherwise. The share
- * is of those that were there before the twenty-first went: they are counted once, since counting is slow.
- */
 function tooManyGone(context: Context, task: Row, shareMax: number): boolean {
   const organization = context.organizations.get(String(task.organization_id));
   if (organization === undefined) return false;
   remember(context, organization);
   const nowMs = context.nowMs();
-  const lately = organization.goneAtMs.filter((atMs) => atMs > nowMs - goneWindowMs);
-  const believedMax = Math.max(goneAtOnceMin, presentFor(context, organization, lately.length) * shareMax);
-  const tooMany = lately.length >= believedMax;
+  const lately = goneLately(organization.goneAtMs, nowMs);
+  organization.presentBefore = presentBefore(context, organization, lately.length);
+  const tooMany = isTooMany(lately, organization.presentBefore, shareMax);
   organization.goneAtMs = tooMany ? lately : [...lately, nowMs];
+  context.database.run(
+    'UPDATE organizations SET gone_at = ?, present_before = ? WHERE id = ?',
+    JSON.stringify(organization.goneAtMs),
+    organization.presentBefore,
+    organization.id,
+  );
   return tooMany;
 }
 
-/** How many resources it had when many of them began to go. */
-function presentFor(context: Context, organization: CachedOrganization, gone: number): number {
-  if (gone < goneAtOnceMin) organization.presentBefore = null;
-  else organization.presentBefore ??= gone + presentIn(context, organization.id);
-  return organization.presentBefore ?? 0;
-}
-
-function presentIn(context: Context, organizationId: string): number {
+/** How many resources it had when many of them began to go; null while few do. */
+function presentBefore(context: Context, organization: CachedOrganization, gone: number): number | null {
+  if (gone < goneAtOnceMin) return null;
+  if (organization.presentBefore !== null) return organization.presentBefore;
   const counted = context.database.get(
     'SELECT count(*) AS present FROM tasks WHERE organization_id = ? AND published = 1 AND deleted = 0',
-    organizationId,
+    organization.id,
   )!;
-  return Number(counted.present);
+  return gone + Number(counted.present);
 }
 
 export function quarantineTask(context: Context, ending: QuarantinedTask): void {

@@ -31,8 +31,6 @@ export function forgetOrganization(context: Context, organizationId: string): Fo
     probeLeaseUntilMs: 0,
     probedAtMs: 0,
     wasRead: false,
-    goneAtMs: [],
-    presentBefore: null,
   });
   database.run(
     `UPDATE organizations SET name = NULL, causes = ?, access = ?, epoch = ?, since = ?, was_read = 0, probe_at = NULL,

@@ -404,4 +404,12 @@ CREATE TABLE unclaimed (
 ALTER TABLE reads ADD COLUMN switched_from TEXT;
 `,
   },
+  {
+    name: '0023-gone-lately',
+    sql: `
+-- When resources of it went lately, as JSON, and how many it had before so many did; NULL while few do.
+ALTER TABLE organizations ADD COLUMN gone_at TEXT NOT NULL DEFAULT '[]';
+ALTER TABLE organizations ADD COLUMN present_before INTEGER;
+`,
+  },
 ];

@@ -45,7 +45,8 @@ export class OrganizationCache {
 
   load(database: Database): void {
     for (const row of database.all(
-      'SELECT id, access, epoch, probe_at, probe_asked_by, probed_at, known_address, connection_id FROM organizations',
+      `SELECT id, access, epoch, probe_at, probe_asked_by, probed_at, known_address, connection_id, gone_at, present_before
+       FROM organizations`,
     )) {
       const organization = this.#add(String(row.id));
       organization.access = row.access as Access;
@@ -55,6 +56,8 @@ export class OrganizationCache {
       organization.probedAtMs = Number(row.probed_at ?? 0);
       organization.wasRead = row.known_address !== null;
       organization.wasShown = row.connection_id !== null;
+      organization.goneAtMs = JSON.parse(String(row.gone_at)) as number[];
+      organization.presentBefore = row.present_before as number | null;
     }
   }
 

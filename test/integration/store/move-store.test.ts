@@ -22,7 +22,7 @@ import { openStoreHere } from '../../../src/store/open-store';
 import { openPostgres } from '../../../src/store/postgres/open-postgres';
 import { postgresSettingsFor } from '../../contract/open-postgres';
 import { settingsFor } from '../../contract/open-sqlite';
-import { aliasHintOf, draftOf, Hand, hintOf, terms } from '../../contract/store-hand';
+import { aliasHintOf, draftOf, goneBy, Hand, hintOf, terms } from '../../contract/store-hand';
 import { describeWithNeighbour } from '../../support/neighbour';
 import { type PostgresServer, postgresAvailable, startPostgres } from '../../support/postgres';
 import { until } from '../../support/until';
@@ -244,6 +244,25 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'moving a store to Post
     while ((await target.sweep()).more);
     nowMs += 1000;
     expect(await target.take(10)).toHaveLength(2);
+    await target.close();
+  });
+
+  test('an organization that lost many goes on as one that did', async () => {
+    const source = openSource();
+    const ids = Array.from({ length: 22 }, (_, index) => String(index));
+    for (const id of ids) await handOn(source).publish(id, 'a');
+    const goneNow = async (store: Store, wanted: string[]) => {
+      await handOn(store).put(wanted.map((id) => hintOf(id)));
+      const outcomes: string[] = [];
+      for (const task of await store.take(100)) outcomes.push((await store.finishGone(goneBy(task))).outcome);
+      return outcomes;
+    };
+    expect(new Set(await goneNow(source, ids.slice(0, 20)))).toEqual(new Set(['gone']));
+    expect(await goneNow(source, ['20'])).toEqual(['refused']);
+    await source.close();
+    await move();
+    const target = await openTarget();
+    expect(await goneNow(target, ['21'])).toEqual(['refused']);
     await target.close();
   });
 
