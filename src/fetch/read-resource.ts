@@ -91,18 +91,17 @@ export function makeReadResource(parts: ReadResourceParts): ReadResource {
       if (old.kind !== 'gone') return old;
     }
     const { organizationId } = wanted.owner;
-    const located = await relocate(
-      { identity, organizationId, tried },
-      wanted.connection,
-      callers.within(attempt),
-    );
+    const locate = (from: URL) =>
+      relocate({ identity, organizationId, tried: from }, wanted.connection, callers.within(attempt));
+    const located = await locate(tried);
     if ('answer' in located) return located.withheld && gone.certain ? gone : located.answer;
     if (piece !== null) {
       const found = await seekNew(parts, piece, { wanted, tried }, here);
       // Where it is nowhere else, the first answer says how sure that is.
       return found.kind === 'gone' ? gone : found;
     }
-    return 'absent' in located ? gone : here(located.url, identity.id);
+    if ('absent' in located) return gone;
+    return askBelieved(located.url, (at) => here(at, identity.id), locate);
   }
 
   return async (wanted, attempt) => {
@@ -129,6 +128,20 @@ export function makeReadResource(parts: ReadResourceParts): ReadResource {
     if (verdict.kind !== 'forbidden') return verdict;
     return attributeRefusal(verdict, owner, connection, parts.organizations, caller);
   };
+}
+
+/** Where others stand today. Not found there either, only its owner shows whether it is missed, or stands elsewhere. */
+async function askBelieved(
+  url: URL,
+  here: (at: URL) => Promise<Verdict>,
+  locate: (tried: URL) => ReturnType<Relocate>,
+): Promise<Verdict> {
+  const tried = new URL(url);
+  const there = await here(url);
+  if (there.kind !== 'gone') return there;
+  const shown = await locate(tried);
+  if ('answer' in shown) return shown.withheld && there.certain ? there : shown.answer;
+  return 'absent' in shown ? there : here(shown.url);
 }
 
 /** At one address; `id`: what is wanted of a collection. */

@@ -781,6 +781,69 @@ describe('what is not found', () => {
     expect((await staged.client.read(known)).answer.kind).toBe('transient');
   });
 
+  describe('where another organization has shown how addresses have moved', () => {
+    const movedTo = `${moved}/fieldOperations/op-1`;
+    const listOf = (id: string) => ({ rel: 'fieldOperations', uri: `${moved}/${id}/ops` });
+    const opsOf = (id: string, values: unknown[]) =>
+      api().get(`/platform/v2/${id}/ops?itemLimit=100`).reply(200, { values }, axiom);
+    const listOwn = () =>
+      api()
+        .get('/platform/v2/organizations?itemLimit=100')
+        .reply(200, { values: [own] }, axiom);
+    const movedCatalog = () => catalog([['organizations', `${moved}/organizations`]]);
+    const own = {
+      id: '4711',
+      links: [self(`${moved}/organizations/4711`), { rel: 'fields', uri: `${moved}/fields` }],
+    };
+
+    beforeEach(async () => {
+      catalog();
+      missing(404, '/platform/fieldOperations/op-2');
+      movedCatalog();
+      const there = { id: '1', links: [{ rel: 'fields', uri: `${moved}/1/fields` }] };
+      api()
+        .get('/platform/v2/organizations?itemLimit=100')
+        .reply(200, { values: [there, own] }, axiom);
+      fields('/platform/v2/1/fields', [listOf('f0')]);
+      opsOf('f0', [{ id: 'x', links: [self(`${moved}/fieldOperations/x`)] }]);
+      api().get('/platform/v2/fieldOperations/op-2').query(true).reply(200, { id: 'op-2' }, axiom);
+      const unknown = await staged.client.read(requestFor(`${origin}/platform/fieldOperations/op-2`));
+      expect(unknown.answer.kind).toBe('ok');
+
+      missing();
+      movedCatalog();
+      missing(404, '/platform/v2/fieldOperations/op-1');
+      movedCatalog();
+      listOwn();
+    });
+
+    test('waits where no field of its own shows any operations', async () => {
+      fields('/platform/v2/fields', []);
+      const detail = expect.stringContaining('got none among 1');
+      expect((await staged.client.read(known)).answer).toMatchObject({ ...unshared, detail });
+    });
+
+    test('is found where its own shows it at another address', async () => {
+      fields('/platform/v2/fields', [listOf('f1')]);
+      opsOf('f1', [op1([self(`${moved}/x/op-1`)])]);
+      api().get('/platform/v2/x/op-1').query(true).reply(200, operation, axiom);
+      expect((await staged.client.read(known)).answer).toMatchObject({ kind: 'ok' });
+    });
+
+    test('waits where its own shows it there', async () => {
+      fields('/platform/v2/fields', [listOf('f1')]);
+      opsOf('f1', [op1([self(movedTo)])]);
+      expect((await staged.client.read(known)).answer).toMatchObject({ code: 'relocation-incomplete' });
+    });
+
+    test('is gone where its own shows others', async () => {
+      fields('/platform/v2/fields', [listOf('f1')]);
+      opsOf('f1', [{ id: 'y', links: [self(`${moved}/fieldOperations/y`)] }]);
+      api().get('/platform/v2/organizations/4711').reply(200, own, axiom);
+      expect((await staged.client.read(known)).answer).toMatchObject({ kind: 'gone' });
+    });
+  });
+
   describe('where another organization has shown that no address has moved', () => {
     const fieldsLink = { rel: 'fields', uri: `${origin}/platform/fields` };
     const listOf = (id: string) => ({ rel: 'fieldOperations', uri: `${origin}/platform/${id}/ops` });
