@@ -4,11 +4,12 @@
  */
 import { isProblem, Problem } from '../model/problem';
 import type { ReplayView, ReplayWanted } from '../model/replay';
+import type { Store } from '../model/store';
 import { makeReplayHold, Stopped } from './replay-hold';
 import { none, type Progress, type ReplayDoors, type ReplayOptions, ReplayRunner } from './run-replay';
-import type { HistorySender } from './send-history';
 
 export interface ScheduleDoors extends ReplayDoors {
+  store: ReplayDoors['store'] & Pick<Store, 'topicEnds'>;
   /** What the sandbox leaves in this month; null without one. */
   callsLeft(): number | null;
 }
@@ -94,7 +95,7 @@ export function makeReplay(
 
   return {
     async begin(wanted) {
-      await refuseUnfit(wanted, history);
+      await refuseUnfit(wanted, doors);
       if (current?.progress.state === 'running') {
         if (JSON.stringify(current.progress.wanted) !== JSON.stringify(wanted))
           throw new Problem('command.refused', 'another replay is under way');
@@ -124,7 +125,10 @@ export function makeReplay(
   };
 }
 
-async function refuseUnfit(wanted: ReplayWanted, history: HistorySender | null): Promise<void> {
+async function refuseUnfit(
+  wanted: ReplayWanted,
+  { store, history }: Pick<ScheduleDoors, 'store' | 'history'>,
+): Promise<void> {
   const { how, toTopic } = wanted;
   refuseUnclear(wanted);
   if (how === 'reads') return;
@@ -134,7 +138,14 @@ async function refuseUnfit(wanted: ReplayWanted, history: HistorySender | null):
       'there is no Kafka: the log itself keeps the newest event of every key, for `tramline events`',
     );
   }
-  if (toTopic !== null) await history.refuseUnfit(toTopic);
+  if (toTopic === null) return;
+  await history.refuseUnfit(toTopic);
+  // Under a former prefix the settings do not name it.
+  if ((await store.topicEnds()).some(({ topic }) => topic === toTopic))
+    throw new Problem(
+      'command.usage',
+      `${toTopic} has live events of this store: history goes to another one`,
+    );
 }
 
 function refuseUnclear({ events, organizationId, kind, how, toTopic }: ReplayWanted): void {

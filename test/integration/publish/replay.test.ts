@@ -52,7 +52,7 @@ function start({ kafka = true, pageRows = 2000, holder = 'a', history = makeScri
     liveTopics: [live],
     clock,
     target: () => history,
-    exists: async (topic) => topic === 'audit',
+    exists: async (topic) => ['audit', 'former.equipment.v1'].includes(topic),
   });
   const doors = {
     store: hand.store,
@@ -97,6 +97,8 @@ test('what went to the topics of a former prefix is replayed there, also where i
   await sendAll(relay);
   expect(await run(newest)).toMatchObject({ state: 'ended', selected: 1, replayed: 1 });
   expect(target.written.map(({ topic }) => topic)).toEqual(Array(2).fill('former.equipment.v1'));
+  const behind = run({ ...newest, how: 'history', toTopic: 'former.equipment.v1' });
+  await expect(behind).rejects.toMatchObject({ code: 'command.usage' });
 });
 
 test('an older event that is named stands for its key', async () => {
