@@ -2,7 +2,16 @@
  * The only file that touches node:sqlite: opening, the lock that keeps a second process out, prepared statements, and
  * telling a store that is unavailable from a call that is at fault. WAL: a commit survives the machine.
  */
-import { accessSync, constants, existsSync, mkdirSync, statSync } from 'node:fs';
+import {
+  accessSync,
+  closeSync,
+  constants,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  statSync,
+} from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
 import { Problem } from '../../model/problem';
@@ -209,6 +218,25 @@ function makeFolder(folder: string): void {
   if (existsSync(folder) || dirname(folder) === folder) return;
   makeFolder(dirname(folder));
   mkdirSync(folder);
+  flushNames(dirname(folder));
+}
+
+const unflushable = new Set(['EINVAL', 'ENOTSUP', 'EACCES', 'EPERM']);
+
+/**
+ * A power cut loses what is flushed in a folder whose own name is not on disk. SQLite does so for its files, and leaves it,
+ * as is done here, where a file system cannot flush a folder or lets nobody read it.
+ */
+function flushNames(folder: string): void {
+  let descriptor: number | null = null;
+  try {
+    descriptor = openSync(folder, 'r');
+    fsyncSync(descriptor);
+  } catch (error) {
+    if (!unflushable.has((error as { code?: string }).code ?? '')) throw error;
+  } finally {
+    if (descriptor !== null) closeSync(descriptor);
+  }
 }
 
 /** No permission, read-only, cannot be opened, not a database. */

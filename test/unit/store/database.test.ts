@@ -3,7 +3,7 @@
  * a busy store's log keeps its length.
  * Method: names that SQLite would read otherwise, an SQLite that keeps another journal mode than it is told, and large commits.
  */
-import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
+import fs, { fstatSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -26,6 +26,25 @@ test('a name is a path, also where SQLite would take it for the URI of a store t
   expect(readdirSync(folder)).toContain(name);
   expect(() => openDatabase(name)).toThrow(expect.objectContaining({ code: 'store.locked' }));
   first.close();
+});
+
+test('the name of each folder that is made for it is flushed into the one above', () => {
+  const flushed: number[] = [];
+  const flush = jest.spyOn(fs, 'fsyncSync').mockImplementation((descriptor) => {
+    flushed.push(fstatSync(descriptor).ino);
+  });
+  openDatabase(join(folder, 'farm', 'data', 'store.db')).close();
+  flush.mockRestore();
+  expect(flushed).toEqual([folder, join(folder, 'farm')].map((path) => statSync(path).ino));
+});
+
+test('a folder whose system flushes none is made all the same', () => {
+  const flush = jest.spyOn(fs, 'fsyncSync').mockImplementation(() => {
+    throw Object.assign(new Error('invalid argument'), { code: 'EINVAL' });
+  });
+  openDatabase(join(folder, 'farm', 'store.db')).close();
+  flush.mockRestore();
+  expect(readdirSync(join(folder, 'farm'))).toContain('store.db');
 });
 
 test('a file that gets no write-ahead log is refused, and freed', () => {
