@@ -9,7 +9,10 @@ import type { TakenTask } from '../model/task';
 export interface Accused {
   /** null when nobody is known that could be asked. */
   organizationId: string | null;
-  /** The resource was read as this organization's, and neither the refusal nor a hint names another. */
+  /**
+   * The resource was read as this organization's, and neither the refusal nor a hint names another; or nothing was read of
+   * it yet, and the refusal names this one.
+   */
   proven: boolean;
 }
 
@@ -27,7 +30,7 @@ export function whomRefused(
   if (answer.kind === 'action-required') {
     const named = organizationNamedIn(answer.actionUrl);
     if (named !== null && sees(answer.connectionId, named))
-      return { organizationId: named, proven: named === known };
+      return { organizationId: named, proven: known === null || named === known };
   }
   const another = hinted !== null && hinted !== known && 'connectionId' in answer;
   if (another && sees(answer.connectionId, hinted)) return { organizationId: hinted, proven: false };

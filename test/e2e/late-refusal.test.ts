@@ -110,6 +110,34 @@ test('a delivery that names another organization lays a refusal on nobody who is
   expect(await story.untilRest()).toMatchObject({ accepted: 3, published: 2, merged: 1, lost: 0 });
 });
 
+test('a refusal that itself names whose the resource is blocks before anything was read, whatever lists are shown', async () => {
+  const machines = await story.equipment();
+  const { organizationId } = machines[0]!;
+  const place = `https://provider.example/organizations/${organizationId}/terms`;
+  const headers = { [`X-${story.simulator.vendor}-Terms-Location`]: place };
+  await story.simulator.setFaults(
+    machines.map(({ uri }) => ({ match: { path: new URL(uri).pathname }, status: 403, headers })),
+  );
+  await story.post(machines.map((machine) => notificationOf(machine)));
+  await until(async () => (await story.organization(organizationId)).access === 'terms-required', soon);
+  await until(async () => (await story.ledger()).parked === machines.length, soon);
+  await until(async () => (await story.alerts()).length > 0, soon);
+  expect(await story.alerts()).toMatchObject([
+    {
+      name: 'TramlineTermsRequired',
+      labels: { organization_id: organizationId },
+      annotations: { action_url: place },
+    },
+  ]);
+
+  await story.simulator.setFaults([]);
+  for (const machine of machines) await story.untilEvents(machine, 1);
+  const accepted = machines.length;
+  expect(await story.untilRest()).toMatchObject({ accepted, published: accepted, parked: 0, lost: 0 });
+  await until(async () => (await story.alerts()).every(({ state }) => state === 'resolved'), soon);
+  expect((await story.organization(organizationId)).access).toBe('active');
+});
+
 test('a probe on demand says what the provider says now, not what was known before', async () => {
   const [machine] = await story.equipment();
   const { organizationId } = machine!;

@@ -36,8 +36,12 @@ describe('a place for the action', () => {
   test('names whom the refusal is about, whoever was last read or hinted as the owner', () => {
     expect(whom('1', null, termsOf('3'))).toEqual({ organizationId: '3', proven: false });
     expect(whom('1', '2', termsOf('3'))).toEqual({ organizationId: '3', proven: false });
-    expect(whom(null, null, termsOf('3'))).toEqual({ organizationId: '3', proven: false });
     expect(whom('1', '2', termsOf('1'))).toEqual({ organizationId: '1', proven: true });
+  });
+  test('proves whose it is where nothing was read of it yet', () => {
+    expect(whom(null, null, termsOf('3'))).toEqual({ organizationId: '3', proven: true });
+    expect(whom(null, '2', termsOf('3'))).toEqual({ organizationId: '3', proven: true });
+    expect(whom(null, '2', termsOf('foreign'))).toEqual({ organizationId: '2', proven: false });
   });
   test('counts for nothing where the connection does not see what it names, or where it names nobody', () => {
     for (const answer of [termsOf('foreign'), at('https://portal.test/terms'), at(null)])
