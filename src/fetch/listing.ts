@@ -3,6 +3,7 @@
  * any page on, and only what changed where the provider gives a change token. An item is its body with what its links
  * say; what it means is decided elsewhere.
  */
+import { addressBytesMax, isAddressBounded } from '../model/address-bytes';
 import type { Answer } from '../model/answer';
 import { toldIn } from '../model/answer-words';
 import type { Connection } from '../model/connection';
@@ -217,9 +218,15 @@ function malformedEntry(unreadable: Unreadable): ListingPage {
 
 /** A read can tell more of what says where it stands. */
 function itemTrouble(value: unknown): string | null {
-  if (idOf(value) !== null) return null;
-  const links = linksOf(value);
-  return links.has('self') || links.has('delete') ? null : withoutId(value);
+  const address = addressOf(linksOf(value));
+  if (address !== null && !isAddressBounded(address))
+    return `expected an address of at most ${addressBytesMax} bytes, got ${Buffer.byteLength(address)}`;
+  return idOf(value) !== null || address !== null ? null : withoutId(value);
+}
+
+/** Where the links of an item say that it stands. */
+function addressOf(links: ReadonlyMap<string, string>): string | null {
+  return links.get('self') ?? links.get('delete') ?? null;
 }
 
 /** A field without operations is done; one whose link to them cannot be read is not. */
@@ -246,12 +253,11 @@ function itemOf(body: unknown, equipment: EquipmentAddresses | null): ListedItem
   const id = idOf(body);
   const links = linksOf(body);
   const rel = operationRels.find((name) => links.has(name));
+  const said = addressOf(links);
+  const address = said !== null && isAddressBounded(said) ? said : null;
   return {
     id,
-    address:
-      links.get('self') ??
-      links.get('delete') ??
-      (id === null || equipment === null ? null : equipment.record(id)),
+    address: address ?? (id === null || equipment === null ? null : equipment.record(id)),
     operations: rel === undefined ? null : (links.get(rel) as string),
     deleted: links.has('delete') && !links.has('self'),
     body,

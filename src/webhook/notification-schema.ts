@@ -3,6 +3,8 @@
  * pass. The published schema is made from here. No meaning: that is the judge's.
  */
 import { z } from 'zod';
+import { addressBytesMax, isAddressBounded } from '../model/address-bytes';
+import { withoutUserInfo } from '../model/without-user-info';
 
 /** Text that every store can hold: PostgreSQL takes no NUL, and UTF-8 no lone surrogate. */
 export function isStorable(text: string): boolean {
@@ -13,7 +15,14 @@ const storable = (lengthMax: number) =>
   z.string().min(1).max(lengthMax).refine(isStorable, { error: 'holds NUL or a lone surrogate' });
 
 const eventTypeIdSchema = storable(256);
-export const addressSchema = storable(2048).describe('Address of the resource that changed.');
+
+/** What is kept of one that holds user info is longer. */
+const isBounded = (address: string) =>
+  isAddressBounded(address) && isAddressBounded(withoutUserInfo(address));
+
+export const addressSchema = storable(addressBytesMax)
+  .refine(isBounded, { error: 'is too long' })
+  .describe('Address of the resource that changed: at most 2,048 bytes of UTF-8.');
 export const organizationIdSchema = storable(128);
 
 const metadataSchema = z

@@ -111,6 +111,21 @@ test('an operation without an id is told nowhere while its link says where it st
   expect(JSON.stringify(fields.page)).not.toContain('canary');
 });
 
+test('an item whose link is longer than any address is told, and has its id alone', async () => {
+  const uri = `https://a.test/${'農'.repeat(678)}`;
+  const given = { body: { values: [{ id: '1', links: [{ rel: 'self', uri }] }] } };
+  const { pages } = await list({ of: operations }, given);
+  expect(pages).toMatchObject([
+    { items: [{ id: '1', address: null }] },
+    {
+      reason: 'malformed-entry',
+      detail: expect.stringContaining(
+        'entry 1 of a page: expected an address of at most 2048 bytes, got 2049',
+      ),
+    },
+  ]);
+});
+
 test.each([operations, { what: 'equipment', organizationId: '4711' }] as const)(
   'the documents of a page of %j are in its items alone',
   async (of) => {

@@ -43,6 +43,15 @@ describe('a notification of a resource', () => {
     });
   });
 
+  test('may have an address of 2,048 bytes', () => {
+    const targetResource = `https://api.acme.test/a${'農'.repeat(675)}`;
+    expect(Buffer.byteLength(targetResource)).toBe(2048);
+    expect(judge(notification({ targetResource }), null)).toMatchObject({
+      line: 'hint',
+      address: targetResource,
+    });
+  });
+
   test('that names no organization has none', () => {
     expect(judge(notification({ metadata: [] }), null)).toMatchObject({ line: 'hint', organizationId: null });
   });
@@ -90,6 +99,9 @@ describe('a notification of a resource', () => {
     ['/targetResource', { targetResource: 5 }],
     ['/targetResource', { targetResource: ['https://api.acme.test'] }],
     ['/targetResource', { targetResource: `https://api.acme.test/${'a'.repeat(2048)}` }],
+    ['/targetResource', { targetResource: `https://api.acme.test/${'農'.repeat(676)}` }],
+    // Longer once what may be a password is hidden.
+    ['/targetResource', { targetResource: `https://api.acme.test/${'//a@'.repeat(500)}` }],
     ['/targetResource', { targetResource: 'https://api.acme.test/\0' }],
     ['/targetResource', { targetResource: 'https://api.acme.test/\ud800' }],
     ['/metadata', { metadata: null }],
