@@ -86,8 +86,9 @@ function readPage(
   size: PageSize,
 ): MovedValue[][] {
   const key = table.key.map((name) => `"${name}"`).join(', ');
-  const where = after === null ? '' : `WHERE (${key}) > (${after.map(() => '?').join(', ')})`;
-  const sql = `SELECT ${sourceColumns(table)} FROM ${table.name} ${where} ORDER BY ${key} LIMIT ?`;
+  const further = after === null ? '' : `AND (${key}) > (${after.map(() => '?').join(', ')})`;
+  const from = `${table.name} WHERE ${table.where} ${further}`;
+  const sql = `SELECT ${sourceColumns(table)} FROM ${from} ORDER BY ${key} LIMIT ?`;
   const page: MovedValue[][] = [];
   let bytes = 0;
   for (const row of source.each(sql, ...((after ?? []) as (string | number)[]), size.rows)) {

@@ -182,7 +182,7 @@ async function verify(
   page: PageSize,
 ): Promise<void> {
   for (const { table, place } of moved) {
-    const had = Number(source.get(`SELECT count(*) AS rows FROM ${table.name}`)!.rows);
+    const had = Number(source.get(`SELECT count(*) AS rows FROM ${table.name} WHERE ${table.where}`)!.rows);
     const there = await readBack(target, table, page);
     if (there.rows === had && place.rows === had && there.hash === place.hash) continue;
     const rows = `of ${had} rows ${place.rows} were copied, ${there.rows} are there`;

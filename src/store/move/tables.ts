@@ -3,6 +3,7 @@
  * name, or under the names given here. A table or column that this version would leave behind stops the move before it
  * begins. Leases and conditions are of processes that are gone; `meta` is told apart by name, and lanes are made anew.
  */
+import { addressBytesMax } from '../../model/address-bytes';
 import { Problem } from '../../model/problem';
 import type { Statements } from '../postgres/database';
 import { storable } from '../postgres/quarantine-entries';
@@ -15,6 +16,8 @@ export interface MovedTable {
   key: string[];
   /** In the target's order; `from` is an expression of the source. */
   columns: { name: string; type: string; from: string }[];
+  /** Of the source: which of its rows are moved. */
+  where: string;
 }
 
 const keys: Record<string, string[]> = {
@@ -46,6 +49,9 @@ const keys: Record<string, string[]> = {
 export const movedNames = Object.keys(keys);
 
 const leftBehind = new Set(['meta', 'migrations', 'leases', 'conditions', 'lanes']);
+
+/** Versions before took longer ones as keys, which no index of the target holds: they lead to nothing that was ever read. */
+const keyedByAddress = `octet_length(address) <= ${addressBytesMax}`;
 
 /** Names of the source that are others in the target. */
 const renamed: Record<string, Record<string, string>> = { connections: { user_name: 'user' } };
@@ -84,7 +90,8 @@ async function tableToMove(source: Database, target: Statements, name: string): 
   });
   const [left] = has;
   if (left !== undefined) throw leaves(`the column ${left} of ${name}`);
-  return { name, key: keys[name]!, columns };
+  const key = keys[name]!;
+  return { name, key, columns, where: key.includes('address') ? keyedByAddress : 'TRUE' };
 }
 
 function leaves(what: string): Problem {

@@ -3,6 +3,7 @@
  * everybody who asks, and neither the moved nor the half-moved store serves.
  */
 import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import {
   copyFileSync,
   mkdirSync,
@@ -107,6 +108,15 @@ const movedElsewhere = expect.stringContaining(
 );
 /** The last that is copied. */
 const lastTable = 'unclaimed';
+
+/** Nothing that can be written in less. */
+function longText(characters: number): string {
+  const hash = createHash('sha512').update('long').digest();
+  const bytes = Buffer.alloc(2 * characters);
+  for (let at = 0; at < characters; at += 1)
+    bytes.writeUInt16LE(0x4e00 + ((hash.readUInt16LE(at % 62) * (at + 7)) % 20_000), 2 * at);
+  return bytes.toString('utf16le');
+}
 
 describeWithNeighbour('PostgreSQL', postgresAvailable(), 'moving a store to PostgreSQL', () => {
   let server: PostgresServer;
@@ -277,6 +287,26 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'moving a store to Post
     await move();
     const store = await openTarget();
     expect(await store.take(100)).toHaveLength(2);
+    await store.close();
+  });
+
+  test('an address that is too long for an index of the target is left out; what waits at it is not', async () => {
+    const source = openSource();
+    const hand = handOn(source);
+    const address = `https://api.acme.test/${longText(1500)}`;
+    await hand.put([{ ...hintOf('1'), address }, hintOf('2')]);
+    await hand.quarantine(await hand.take());
+    await source.close();
+    const { outcome, tables } = await move();
+    expect(outcome).toBe('moved');
+    expect(tables.find(({ name }) => name === 'aliases')).toMatchObject({ rows: 1 });
+    const store = await openTarget();
+    const tasks = await store.listTasks({ limit: 10, after: 0, state: null });
+    expect(tasks.map((task) => [task.address, task.state])).toEqual([
+      [address, 'quarantined'],
+      [hintOf('2').address, 'due'],
+    ]);
+    expect(await store.listQuarantine({ limit: 10, after: null })).toMatchObject([{ address }]);
     await store.close();
   });
 
