@@ -170,7 +170,8 @@ export async function makeLoad(simulator: Simulator, sender: Sender, random: Ran
 
   return {
     async step() {
-      if (ending === 'wanted') await turnLast();
+      // Whoever is held stays blocked until it is let go.
+      if (ending === 'wanted' && openOf(held) === undefined) await turnLast();
       const what = random.next();
       if (what < 0.8) await tellMany();
       else if (what < 0.88) await storm();
