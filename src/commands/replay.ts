@@ -5,7 +5,7 @@
  */
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { Api } from '../model/api';
-import { Problem } from '../model/problem';
+import { isProblem, Problem } from '../model/problem';
 import { type ReplayView, type ReplayWanted, replayedEventsMax } from '../model/replay';
 import type { EventKind } from '../model/resource';
 import { type Action, type CommandContext, withApi } from './context';
@@ -53,7 +53,15 @@ function gatherIds(id: string, before: string[] | undefined): string[] {
 async function run(context: CommandContext, options: Options): Promise<number> {
   const wanted = wantedOf(options);
   const interrupted = context.interrupted();
-  const view = await withApi(context, (api) => follow(context, api, wanted, interrupted));
+  let begun = false;
+  const noteBegun = () => {
+    begun = !wanted.dryRun;
+  };
+  const view = await withApi(context, (api) => follow(context, api, wanted, interrupted, noteBegun)).catch(
+    (error: unknown) => {
+      throw begun ? cutOff(error, wanted) : error;
+    },
+  );
   tell(context, view);
   if (interrupted.aborted) return exitCodes.interrupted;
   if (wanted.events !== null && view.selected === 0 && view.state === 'ended')
@@ -78,8 +86,10 @@ async function follow(
   api: Api,
   wanted: ReplayWanted,
   interrupted: AbortSignal,
+  noteBegun: () => void,
 ): Promise<ReplayView> {
   let view = await api.startReplay(wanted);
+  noteBegun();
   try {
     while (view.state === 'running' && !interrupted.aborted) {
       const { selected, replayed, tookMs } = view;
@@ -113,6 +123,15 @@ function tell({ output }: CommandContext, view: ReplayView): void {
     );
   }
   if (view.state !== 'stopped') return;
-  const next = how === 'newest' ? 'begins anew' : 'goes on from there, for ten minutes';
-  output.warn(`stopped: ${view.reason}; the same command ${next}`);
+  output.warn(`stopped: ${view.reason}; ${nextOf(how)}`);
+}
+
+function nextOf(how: ReplayWanted['how']): string {
+  return `the same command ${how === 'newest' ? 'begins anew' : 'goes on from there, for ten minutes'}`;
+}
+
+/** Whoever was at it does not answer any more, and may have ended in the middle. */
+function cutOff(error: unknown, { how }: ReplayWanted): unknown {
+  if (!isProblem(error, 'store.unavailable')) return error;
+  return new Problem(error.code, `${error.message}; if the replay ended with it, ${nextOf(how)}`, error);
 }

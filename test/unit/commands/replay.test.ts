@@ -98,6 +98,26 @@ test.each([
   expect((await shell.run('replay', '--kind', 'equipment')).error).toContain(`the same command ${said}`);
 });
 
+test.each([
+  ['newest', 'begins anew', []],
+  ['history', 'goes on from there, for ten minutes', ['--to-topic', 'audit']],
+] as const)(
+  'whose service went away in one of %s is told that the same command %s',
+  async (_, said, words) => {
+    const gone = new Problem('store.unavailable', 'the service is gone');
+    const { shell } = replaying();
+    shell.api.replay = () => Promise.reject(gone);
+    const { code, error } = await shell.run('replay', '--kind', 'equipment', ...words);
+    expect(code).toBe(1);
+    expect(error).toContain(`the service is gone; if the replay ended with it, the same command ${said}`);
+    expect((await shell.run('replay', '--kind', 'equipment', ...words, '--dry-run')).error).not.toContain(
+      'same',
+    );
+    shell.api.startReplay = () => Promise.reject(gone);
+    expect((await shell.run('replay', '--kind', 'equipment', ...words)).error).not.toContain('same');
+  },
+);
+
 test('a dry run says how many calls reads would cost and what the sandbox leaves', async () => {
   const { shell } = replaying({ dryRun: true, how: 'reads', calls: 2, callsLeft: 90 });
   const { out } = await shell.run('replay', '--kind', 'equipment', '--refetch', '--dry-run');
