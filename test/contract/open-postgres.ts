@@ -34,8 +34,7 @@ export async function startPostgresStores(): Promise<{
   openPostgres(rules?: Partial<StoreRules>): Promise<DamageableStore>;
   stop(): Promise<void>;
 }> {
-  // Nobody cuts its power here, and each of hundreds of cases would wait for the disk.
-  const server = await startPostgres({ flushes: false });
+  const server = await startPostgres();
   const free: string[] = [];
   const made: string[] = [];
   let empty = '';

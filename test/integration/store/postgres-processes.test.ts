@@ -169,6 +169,24 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'several stores on one 
     }
   });
 
+  test('a server that never flushes is refused', async () => {
+    const set = async (value: string) => {
+      await server.query(`ALTER SYSTEM SET fsync = ${value}`);
+      await server.query('SELECT pg_reload_conf()');
+      const isSet = async () => (await server.query('SHOW fsync'))[0]!.fsync === value;
+      await until(isSet, { what: `fsync=${value}`, withinMs: 10_000 });
+    };
+    await set('off');
+    const config = poolConfig({ url, connections: 1 });
+    const problem = { code: 'settings.invalid', message: expect.stringContaining('fsync=off') };
+    try {
+      for (const look of [migrate, mustBeMigrated]) await expect(look(config)).rejects.toMatchObject(problem);
+    } finally {
+      await set('on');
+    }
+    await migrate(config);
+  });
+
   test('a database that cannot hold every text is refused, and nothing is made in it', async () => {
     const name = await server.createDatabase();
     await server.query(`DROP DATABASE ${name}`);
