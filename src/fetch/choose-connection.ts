@@ -7,6 +7,8 @@ import type { Connection } from '../model/connection';
 export interface Claim {
   /** The connection that last read it. */
   connectionId: string | null;
+  /** The connection whose listing has shown it since. */
+  shownBy?: string | null;
   /** The owner as known; null when unknown. */
   organizationId: string | null;
   /** The user whose subscription sent the hint; one whom nobody had named is called by the connection's id. */
@@ -16,8 +18,8 @@ export interface Claim {
 }
 
 /**
- * The sticky connection while it is valid and sees the owner; else, of those that see the owner, the hinted user's first.
- * Where no owner is known the hinted user's alone, and any that sees the claimed owner only where no user is known either.
+ * The sticky connection while it is valid and sees the owner; else, of those that see the owner, the one that has shown it
+ * since, then the hinted user's. Where no owner is known the hinted user's alone, and any that sees the claimed owner only where no user is known either.
  * null when no valid connection may read it.
  */
 export function chooseConnection(
@@ -29,12 +31,14 @@ export function chooseConnection(
   let ofUser: Connection | null = null;
   let ofUserSeeing: Connection | null = null;
   let seeing: Connection | null = null;
+  let shown: Connection | null = null;
   const owner = organizationId ?? hintedOrganizationId;
   for (const connection of connections) {
     if (connection.status !== 'valid') continue;
     const seesOwner = owner !== null && sees(connection.connectionId).has(owner);
     if (connection.connectionId === connectionId && (organizationId === null || seesOwner)) return connection;
     if (seesOwner) seeing ??= connection;
+    if (seesOwner && connection.connectionId === claim.shownBy) shown = connection;
     if (hintedUser === null) continue;
     if (connection.user !== hintedUser && connection.connectionId !== hintedUser) continue;
     ofUser ??= connection;
@@ -43,5 +47,5 @@ export function chooseConnection(
   // The known user's own connection also reads what no listing has shown yet, such as an organization connected since;
   // the document is still compared with what the connection sees. Nobody else's does: a payload's claim would choose it.
   if (organizationId === null && hintedUser !== null) return ofUserSeeing ?? ofUser;
-  return ofUserSeeing ?? seeing;
+  return shown ?? ofUserSeeing ?? seeing;
 }

@@ -57,6 +57,8 @@ export interface ReadRequest {
   hintedUser: string | null;
   /** The connection that last read it: kept while it is valid. */
   connectionId: string | null;
+  /** The connection whose listing has shown it since. */
+  shownBy?: string | null;
 }
 
 /** A page of organizations; a partial end comes last and says that the listing was not followed to its end. */

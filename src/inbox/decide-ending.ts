@@ -83,8 +83,16 @@ export function decideEnding(
       : Math.min(Math.max(0, situation.nowMs - task.failedAtMs), rules.backoff.maxMs + attemptMsMax);
   const tooOld = task.agedMs + sinceFailureMs >= rules.retryAgeMs;
   switch (answer.kind) {
-    case 'gone':
-      return decideGone(task, answer, situation, rules);
+    case 'gone': {
+      const last = lastSeenBy(task);
+      if (answer.certain || last.length === 0 || last.includes(answer.connectionId))
+        return decideGone(task, answer, situation, rules);
+      // It may only not be shared with this user.
+      const detail = absentToAnother(answer.connectionId, last[0]!);
+      return tooOld
+        ? quarantine('no-connection', detail)
+        : postpone(back(), 'absent-to-another', detail, true);
+    }
     case 'action-required':
     case 'not-connected': {
       const { organizationId, proven } = situation;
@@ -131,6 +139,16 @@ export function decideEnding(
       return postpone(Math.max(waitMs, answer.retryAfterMs ?? 0), answer.code, answer.detail, situation.own);
     }
   }
+}
+
+/** The connections by which a known resource was seen last: whose listing has shown it since it was read, and who read it. */
+function lastSeenBy({ resource, shownBy, connectionId }: TakenTask): string[] {
+  return resource === null ? [] : [shownBy, connectionId].filter((id) => id !== null);
+}
+
+function absentToAnother(connectionId: string, last: string): string {
+  const wanted = `its user must consent, and see the organization, again`;
+  return `not found through connection ${connectionId}, but ${last} saw it last and alone can say that it is gone: ${wanted}`;
 }
 
 /** Absent is believed when it was certain, or when it is still so after the time that a lagging provider gets. */

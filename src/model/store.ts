@@ -315,8 +315,13 @@ export interface Syncs {
   lastRun(): Promise<LastRun | null>;
   /** These listings as the run finds them, in order, and the store's revision before they are asked for. */
   openListings(run: number, names: ListingName[]): Promise<{ listings: OpenedListing[]; revision: number }>;
-  /** Notes those that are as they were published; the places in the list of the others. */
-  compareListed(run: number, listingId: number, listed: ListedResource[]): Promise<number[]>;
+  /** Notes those that are as they were published, and who has shown them; the places in the list of the others. */
+  compareListed(
+    run: number,
+    listingId: number,
+    listed: ListedResource[],
+    connectionId: string,
+  ): Promise<number[]>;
   /**
    * Finishes what a page holds whole and makes due what it does not. A resource that waits for a read is left to it; one
    * that was read since `revision` is not finished from the page, and is read again when the page says otherwise.

@@ -31,6 +31,8 @@ export interface TakenTask {
   hintedUser: string | null;
   /** The connection that last read it: sticky. */
   connectionId: string | null;
+  /** The connection whose listing has shown it since; null when none has. */
+  shownBy: string | null;
   /** The organization's epoch at the time of taking; 0 when it has none. */
   epoch: number;
   settling: boolean;

@@ -227,7 +227,7 @@ async function judgedOf(
   counts.listed += items.length;
   if (opened.known && !full && items.length > 0) {
     const { comparable, summaries, others } = summariesOf(items, { kind, organizationId }, judge);
-    const places = await store.compareListed(run, opened.id, summaries);
+    const places = await store.compareListed(run, opened.id, summaries, connectionId);
     counts.unchanged += comparable.length - places.length;
     items = [...places.map((place) => comparable[place]!), ...others];
   }

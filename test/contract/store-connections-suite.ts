@@ -223,6 +223,23 @@ export function storeConnectionsSuite(name: string, openStore: () => Promise<Sto
       expect(await hand.store.take(10)).toEqual([]);
     });
 
+    test('what only another connection can say is gone is read once that one’s consent was listed', async () => {
+      for (const id of ['c1', 'c2']) await hand.store.saveConnection(connection(id));
+      for (const id of ['c1', 'c2']) await learn(id, '4711');
+      await hand.publish('1', 'a');
+      await hand.store.refuseConnection('c1', 'expired', 'sealed-1');
+      await hand.put([hintOf('1')]);
+      await hand.quarantine(await hand.take(), 'no-connection');
+      await hand.store.keepSights('c2', ['4711']);
+      await hand.store.keepSights('c1', ['4711']);
+      expect(await hand.quarantined()).toEqual(['no-connection']);
+      await hand.store.saveConnection(connection('c1', { sealedToken: 'sealed-2' }));
+      await hand.store.keepSights('c1', ['4711']);
+      expect(await hand.quarantined()).toEqual([]);
+      under.advance(1000);
+      expect(await hand.take()).toMatchObject({ address: address('1'), connectionId: 'c1' });
+    });
+
     test('a hint without a user counts as the first where nobody could read for the user before', async () => {
       const ofAnn = { ...hintOf('1'), user: 'ann' };
       const next = async () => {

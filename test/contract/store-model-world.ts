@@ -234,7 +234,7 @@ export class World {
     const judgedBy = asking === 'older' ? { normalizerVersion: 0 } : {};
     let drafts = shown.map(({ id, truth }) => ({ ...draftAs(id, truth), ...judgedBy }));
     if (known) {
-      const places = await store.compareListed(run, listingId, drafts);
+      const places = await store.compareListed(run, listingId, drafts, 'c1');
       drafts = places.map((place) => drafts[place]!);
     }
     const hints = left.map(({ id, truth: { organizationId } }) => {

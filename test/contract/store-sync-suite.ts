@@ -4,6 +4,7 @@
  */
 import type { EquipmentNames, EquipmentSide, KnownEquipment } from '../../src/model/equipment-names';
 import type { ListedPage } from '../../src/model/sync';
+import type { TakenTask } from '../../src/model/task';
 import {
   address,
   draftOf,
@@ -193,6 +194,44 @@ export function storeSyncSuite(name: string, open: () => Promise<StoreUnderTest>
       ]);
     });
 
+    test('who has shown a resource since it was read is kept with it until the next read, and ends another’s absence', async () => {
+      const ids = ['1', '2', '3'];
+      const taken = async () => {
+        under.advance(1000);
+        await hand.put(ids.map((id) => hintOf(id)));
+        return hand.store.take(10);
+      };
+      const seen = (tasks: TakenTask[]) =>
+        tasks
+          .toSorted((one, other) => one.address.localeCompare(other.address))
+          .map(({ connectionId, shownBy, absentSinceMs }) => [connectionId, shownBy, absentSinceMs]);
+      for (const id of ids) await hand.publish(id, 'a');
+      for (const task of await taken()) await hand.store.foundAbsent({ ...heldBy(task), againInMs: 600_000 });
+      const sinceMs = under.nowMs();
+      const resource = { kind: 'equipment' as const, id: '2' };
+      const hints = [{ address: address('2'), organizationId, resource, modifiedTime: null }];
+      await page(await begin(), { connectionId: 'c2', drafts: [draftOf('1', 'a')], hints });
+      const shown = await taken();
+      expect(seen(shown)).toEqual([
+        ['c1', 'c2', null],
+        ['c1', 'c2', null],
+        ['c1', null, sinceMs],
+      ]);
+      for (const task of shown) await hand.finish(task, draftOf(task.address.slice(-1), 'a'));
+      expect(seen(await taken())).toEqual(ids.map(() => ['c1', null, null]));
+    });
+
+    test('a page that holds it as it was published has shown it as well', async () => {
+      await hand.publish('1', 'a');
+      const begun = await begin();
+      expect(await hand.store.compareListed(begun.run, begun.listing.id, [listedAs('1', 'a')], 'c2')).toEqual(
+        [],
+      );
+      under.advance(1000);
+      await hand.put([hintOf('1')]);
+      expect(await hand.take()).toMatchObject({ connectionId: 'c1', shownBy: 'c2' });
+    });
+
     test('what a listing holds is published once, as reconciled and traced to its run', async () => {
       expect(await runOver({ 1: 'a', 2: 'b' })).toMatchObject({ changed: 2, published: 2, absent: 0 });
       const rows = await hand.records();
@@ -212,7 +251,7 @@ export function storeSyncSuite(name: string, open: () => Promise<StoreUnderTest>
       await runOver({ 1: 'a', 2: 'b' });
       const begun = await begin();
       const listed = [listedAs('1', 'a'), listedAs('2', 'changed'), listedAs('3', 'new')];
-      expect(await hand.store.compareListed(begun.run, begun.listing.id, listed)).toEqual([1, 2]);
+      expect(await hand.store.compareListed(begun.run, begun.listing.id, listed, 'c1')).toEqual([1, 2]);
       await page(begun, { drafts: [draftOf('2', 'changed')] });
       expect(await hand.store.hintAbsent(begun.run, organizationId, 'equipment', 0.05)).toBe(0);
     });
@@ -397,7 +436,9 @@ export function storeSyncSuite(name: string, open: () => Promise<StoreUnderTest>
       expect(await hand.store.take(10)).toEqual([]);
       // As it was published before: that, too, is news of what is set aside.
       const begun = await begin();
-      expect(await hand.store.compareListed(begun.run, begun.listing.id, [listedAs('1', 'a')])).toEqual([0]);
+      expect(await hand.store.compareListed(begun.run, begun.listing.id, [listedAs('1', 'a')], 'c1')).toEqual(
+        [0],
+      );
       expect(await page(begun, { drafts: [draftOf('1', 'a'), draftOf('2', 'b')] })).toMatchObject({
         left: 2,
       });
@@ -513,7 +554,7 @@ export function storeSyncSuite(name: string, open: () => Promise<StoreUnderTest>
         const sinceMs = await absent();
         const begun = await begin();
         const listed = [listedAs('1', 'a')];
-        expect(await hand.store.compareListed(begun.run, begun.listing.id, listed)).toEqual([0]);
+        expect(await hand.store.compareListed(begun.run, begun.listing.id, listed, 'c1')).toEqual([0]);
         expect(await page(begun, shown)).toMatchObject({ changed: 0, unchanged: 0, left: 1 });
         const task = await hand.take();
         expect(task).toMatchObject({ reconciled: false, absentSinceMs: sinceMs });
@@ -699,7 +740,7 @@ export function storeSyncSuite(name: string, open: () => Promise<StoreUnderTest>
       test('also where the page shows it as it was published', async () => {
         const { begun, task } = await taken();
         const listed = [listedAs('1', 'a')];
-        expect(await hand.store.compareListed(begun.run, begun.listing.id, listed)).toEqual([0]);
+        expect(await hand.store.compareListed(begun.run, begun.listing.id, listed, 'c1')).toEqual([0]);
         expect(await page(begun, { drafts: [draftOf('1', 'a')] })).toMatchObject({ left: 1 });
         expect(await hand.finish(task, draftOf('1', 'b'))).toMatchObject({ reason: 'superseded' });
       });

@@ -122,6 +122,59 @@ test('of two users who see one organization one is used, and the other takes ove
   expect(await story.events()).toHaveLength(known + 3);
 });
 
+test('what only the user who saw it last can say is gone waits for that user, and is another’s once that one was shown it', async () => {
+  const settings = { GONE_AFTER_SECONDS: '1', RETRY_AGE_SECONDS: '3' };
+  stage = await beginConnectStory({ flags: { users: 2, overlap: 1 }, settings });
+  const { story } = stage;
+  for (const user of ['harrow-user-1', 'harrow-user-2']) await connectUser(user, '--user', user);
+  const [one, two, three] = await story.equipment();
+  const change = async (machine: Resource, name: string, count: number) => {
+    await story.simulator.changeEquipment(machine.id, { name });
+    await story.untilEvents(machine, count);
+  };
+  const hide = (machine: Resource) =>
+    story.simulator.setFaults([{ match: { path: new URL(machine.uri).pathname }, status: 404 }]);
+  const typesOf = async (machine: Resource) =>
+    (await story.eventsOf(machine)).map(({ type }) => type.split('.').at(-2));
+  for (const machine of [one!, two!, three!]) await change(machine, 'Seen', 1);
+  await story.untilRest();
+  const reader = (await story.readsOf(one!)).at(-1)!.verdict.user!;
+  const [former, other] = [true, false].map(
+    async (is) => (await stage.connections()).find(({ user }) => (user === reader) === is)!.id,
+  );
+  const refuse = async (machine: Resource, count: number) => {
+    await story.simulator.expireTokens({ user: reader, refresh: true });
+    await change(machine, `Seen by the other ${count}`, count);
+  };
+
+  // It may only not be shared with the other.
+  await refuse(two!, 2);
+  await hide(one!);
+  await story.simulator.changeEquipment(one!.id, { name: 'Changed' });
+  await until(async () => (await story.quarantine()).length > 0, soon);
+  const detail = `not found through connection ${await other}, but ${await former} saw it last and alone can say that it is gone`;
+  expect(await story.quarantine()).toMatchObject([
+    { reason: 'no-connection', detail: expect.stringContaining(detail) },
+  ]);
+  expect(JSON.stringify(await story.explain(one!.uri))).toContain(detail);
+  expect(await typesOf(one!)).toEqual(['created']);
+  await story.simulator.setFaults([]);
+  await connectUser(reader, '--user', reader);
+  await story.untilEvents(one!, 2);
+  expect((await story.readsOf(one!)).at(-1)!.verdict.user).toBe(reader);
+  expect(await story.quarantine()).toEqual([]);
+
+  // The other's list has shown it since.
+  await refuse(one!, 3);
+  await story.ask(`/api/sync?organization=${three!.organizationId}`, 'POST');
+  await until(async () => (await story.ask<SyncView>('/api/sync')).state !== 'running', soon);
+  await hide(three!);
+  await story.simulator.changeEquipment(three!.id, { name: 'Gone' });
+  await story.untilEvents(three!, 2);
+  expect(await typesOf(three!)).toEqual(['created', 'deleted']);
+  expect(await story.untilRest()).toMatchObject({ lost: 0, quarantined: 0 });
+});
+
 test('a store whose keys were turned is sealed anew, and the former key can go', async () => {
   stage = await beginConnectStory({ flags: { auth: 'oauth1' } });
   const { story } = stage;

@@ -130,7 +130,8 @@ export function publishedState(row: TaskRow): PublishedState | null {
 async function accept(slate: Slate, read: FinishedRead, resource: TaskRow, older: boolean): Promise<void> {
   const { draft, connectionId } = read;
   await noteReadable(slate, draft, connectionId);
-  slate.change(resource, { accepted_revision: null, connection_id: connectionId, absent_since: null });
+  const seen = { connection_id: connectionId, shown_by: null, absent_since: null };
+  slate.change(resource, { accepted_revision: null, ...seen });
   if (older) return;
   slate.change(resource, {
     published: true,

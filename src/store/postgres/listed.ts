@@ -147,8 +147,10 @@ function keepOwner(slate: Slate, task: TaskRow, organizationId: string): void {
   if (task.due_at !== null) slate.context.lanes.expect(organizationId, task.due_at);
 }
 
-function noteListed(slate: Slate, { run, listingId }: Listed, task: TaskRow): void {
-  slate.change(task, { listed_run: run, listed_in: listingId });
+/** Absent is what the connections that saw it last do not find: where another has shown it, that begins anew. */
+function noteListed(slate: Slate, { run, listingId, connectionId }: Listed, task: TaskRow): void {
+  const absent_since = task.connection_id === connectionId ? task.absent_since : null;
+  slate.change(task, { listed_run: run, listed_in: listingId, shown_by: connectionId, absent_since });
 }
 
 /** False when the record would be too large; then nothing was decided. */

@@ -218,6 +218,14 @@ const switchedFrom = `
 ALTER TABLE reads ADD COLUMN switched_from TEXT;
 `;
 
+/**
+ * The connection whose listing has shown the resource since it was last read; NULL when none has. Also in rows of versions
+ * before this, until the next listing, and left as it is where one of them reads.
+ */
+const shownBy = `
+ALTER TABLE tasks ADD COLUMN shown_by TEXT;
+`;
+
 export const migrations: Migration[] = [
   { name: '0001-path', kind: 'expand', sql: firstSchema },
   { name: '0002-sync', kind: 'expand', sql: syncs },
@@ -241,4 +249,5 @@ export const migrations: Migration[] = [
   { name: '0020-left-to-newer', kind: 'expand', indexes: leftToNewer },
   { name: '0021-left-by-lane', kind: 'expand', indexes: leftByLane },
   { name: '0022-switched-from', kind: 'expand', sql: switchedFrom },
+  { name: '0023-shown-by', kind: 'expand', sql: shownBy },
 ];

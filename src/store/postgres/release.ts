@@ -109,14 +109,17 @@ async function retryTasks({ database, lanes, nowMs }: Context, entries: Row[]): 
 }
 
 /**
- * What was announced to this connection's user while nobody could read for that user, and nobody else is known to see it:
- * now that what the user sees was listed, it is read.
+ * What was announced to this connection's user while nobody could read for that user, and nobody else is known to see it, and
+ * what nobody else can say is gone: now that what the user sees was listed, it is read.
  */
 export async function releaseUnread(context: Context, connectionId: string): Promise<void> {
   const unread = await context.database.all(
     `SELECT q.id, q.task_id, q.reason FROM quarantine q JOIN tasks t ON t.id = q.task_id
-     JOIN connections c ON c.id = $1 AND c.status = 'valid' AND t.hinted_user IN (c.user_name, c.id)
-     WHERE q.state = 'waiting' AND q.reason = 'no-connection' AND t.organization_id IS NULL
+     JOIN connections c ON c.id = $1 AND c.status = 'valid'
+     WHERE q.state = 'waiting' AND q.reason = 'no-connection' AND CASE WHEN t.organization_id IS NULL
+       THEN t.hinted_user IN (c.user_name, c.id)
+       ELSE c.id IN (t.connection_id, t.shown_by) AND EXISTS (SELECT 1 FROM sights s
+         WHERE s.connection_id = c.id AND s.organization_id = t.organization_id) END
      ORDER BY t.id FOR NO KEY UPDATE OF t`,
     connectionId,
   );

@@ -140,6 +140,7 @@ export async function compareListed(
   run: number,
   listingId: number,
   listed: ListedResource[],
+  connectionId: string,
 ): Promise<number[]> {
   const rows = await context.database.all(
     `WITH same AS (
@@ -150,7 +151,8 @@ export async function compareListed(
          AND t.published AND NOT t.deleted AND t.state NOT IN ('quarantined', 'taken')
          AND t.code IS DISTINCT FROM 'absent-once'
        ORDER BY t.id FOR NO KEY UPDATE OF t),
-     marked AS (UPDATE tasks t SET listed_run = $1, listed_in = $2 FROM same s WHERE t.id = s.id)
+     marked AS (UPDATE tasks t SET listed_run = $1, listed_in = $2, shown_by = $8,
+       absent_since = CASE WHEN t.connection_id = $8 THEN t.absent_since END FROM same s WHERE t.id = s.id)
      SELECT place FROM same`,
     run,
     listingId,
@@ -159,6 +161,7 @@ export async function compareListed(
     listed.map(({ organizationId }) => organizationId),
     listed.map(({ wireHash }) => wireHash),
     listed.map(({ normalizerVersion }) => normalizerVersion),
+    connectionId,
   );
   const same = new Set(rows.map(({ place }) => place - 1));
   return [...listed.keys()].filter((place) => !same.has(place));

@@ -143,7 +143,7 @@ async function takeFrom(
        taken_lane = t.lane, taken_epoch = coalesce((SELECT epoch FROM organizations o WHERE o.id = t.lane), 0)
      FROM due WHERE t.id = due.id AND (due.free_at > $3) IS NOT TRUE
      RETURNING due.nth, due.due_at AS was_due_at, t.id, t.fence, t.generation, (SELECT last_value FROM revision) AS revision,
-       t.address, t.kind, t.resource_id, t.organization_id, t.hinted_organization_id, t.hinted_user, t.connection_id,
+       t.address, t.kind, t.resource_id, t.organization_id, t.hinted_organization_id, t.hinted_user, t.connection_id, t.shown_by,
        t.taken_epoch, t.settling, t.attempts, t.aged_ms, t.failed_at, t.code, t.absent_since, t.covered_hint_at, t.traceparent,
        t.reconciled, CASE WHEN NOT t.reconciled THEN (SELECT delivery_id FROM hints h WHERE h.task_id = t.id
          AND h.generation = t.generation) END AS delivery_id)
@@ -233,6 +233,7 @@ function taskOf(row: Row): TakenTask {
     hintedOrganizationId: row.hinted_organization_id,
     hintedUser: row.hinted_user,
     connectionId: row.connection_id,
+    shownBy: row.shown_by,
     epoch: row.taken_epoch,
     settling: row.settling,
     attempts: row.attempts,

@@ -15,6 +15,7 @@ export interface TaskRow {
   lane: string;
   hinted_organization_id: string | null;
   connection_id: string | null;
+  shown_by: string | null;
   state: string;
   joined_to: number | null;
   generation: number;
@@ -58,7 +59,7 @@ export type LockedTask = TaskRow & { any_unclaimed: boolean };
 
 const saved = [
   ...['kind', 'resource_id', 'address', 'organization_id', 'hinted_organization_id', 'lane', 'connection_id'],
-  ...['state', 'joined_to'],
+  ...['shown_by', 'state', 'joined_to'],
   ...[
     'generation',
     'due_at',
@@ -93,6 +94,7 @@ export function newTask(id: number, address: string): TaskRow {
     organization_id: null,
     hinted_organization_id: null,
     connection_id: null,
+    shown_by: null,
     joined_to: null,
     due_at: null,
     lease_until: null,

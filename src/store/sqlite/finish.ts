@@ -162,7 +162,7 @@ function acceptAndRest(context: Context, read: FinishedRead, accepting: Acceptin
   const own = resource.id === task.id;
   if (older) {
     database.run(
-      'UPDATE tasks SET accepted_revision = ?, connection_id = ?, absent_since = NULL WHERE id = ?',
+      'UPDATE tasks SET accepted_revision = ?, connection_id = ?, shown_by = NULL, absent_since = NULL WHERE id = ?',
       revision,
       connectionId,
       resource.id as number,
@@ -208,7 +208,7 @@ function writeBoth(
 
 const acceptedColumns = `accepted_revision = ?, published = 1, deleted = 0, kind = ?, resource_id = ?,
   organization_id = ?, connection_id = ?, archived = ?, content_hash = ?, wire_hash = ?, normalizer_version = ?,
-  modified_time = ?, address = ?, absent_since = NULL`;
+  modified_time = ?, address = ?, shown_by = NULL, absent_since = NULL`;
 /** Put together once: a statement is found by its text, which is searched for by what it holds when it is new. */
 const acceptAndRestTask = `UPDATE tasks SET ${acceptedColumns}, ${restColumns} WHERE id = ?`;
 

@@ -162,8 +162,8 @@ export function take(context: Context, limit: number): TakenTask[] {
 
 /** What a take needs to know of a task. The bound is an expression: of a bare parameter each value is planned anew. */
 const waitingTasks = `SELECT id, due_at, read_at, fence, generation, address, kind, resource_id, organization_id,
-    hinted_organization_id, hinted_user, connection_id, normalizer_version, settling, attempts, aged_ms, failed_at, code,
-    absent_since, coalesce(covered_hint_at, first_hint_at) AS covered_hint_at, traceparent, reconciled,
+    hinted_organization_id, hinted_user, connection_id, shown_by, normalizer_version, settling, attempts, aged_ms, failed_at,
+    code, absent_since, coalesce(covered_hint_at, first_hint_at) AS covered_hint_at, traceparent, reconciled,
     CASE reconciled WHEN 0 THEN (SELECT delivery_id FROM hints h WHERE h.task_id = tasks.id
       AND h.generation = tasks.generation) END AS delivery_id
   FROM tasks WHERE lane = ? AND due_at IS NOT NULL ORDER BY due_at LIMIT ? + 0`;
@@ -246,6 +246,7 @@ function takeOne(context: Context, row: Row, lane: string, nowMs: number): Taken
     hintedOrganizationId: row.hinted_organization_id as string | null,
     hintedUser: row.hinted_user as string | null,
     connectionId: row.connection_id as string | null,
+    shownBy: row.shown_by as string | null,
     epoch,
     settling: row.settling === 1,
     attempts: Number(row.attempts),

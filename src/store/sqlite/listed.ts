@@ -25,7 +25,7 @@ export interface Listed {
 /** True when the resource is as it was published; it then counts as listed by this run. */
 export function markListed(
   context: Context,
-  { run, listingId }: Pick<Listed, 'run' | 'listingId'>,
+  { run, listingId, connectionId }: Omit<Listed, 'revision'>,
   { kind, id, organizationId, wireHash, normalizerVersion }: ListedResource,
 ): boolean {
   const same = `WHERE kind = ? AND resource_id = ? AND wire_hash = ? AND normalizer_version = ?
@@ -35,11 +35,27 @@ export function markListed(
   const { database } = context;
   // The listing it was in before is most often the same: then no index is touched.
   return (
-    database.run(`UPDATE tasks SET listed_run = ? ${same} AND listed_in = ?`, run, ...values, listingId) >
-      0 ||
-    database.run(`UPDATE tasks SET listed_run = ?, listed_in = ? ${same}`, run, listingId, ...values) > 0
+    database.run(
+      `UPDATE tasks SET ${shown}, listed_run = ? ${same} AND listed_in = ?`,
+      connectionId,
+      connectionId,
+      run,
+      ...values,
+      listingId,
+    ) > 0 ||
+    database.run(
+      `UPDATE tasks SET ${shown}, listed_run = ?, listed_in = ? ${same}`,
+      connectionId,
+      connectionId,
+      run,
+      listingId,
+      ...values,
+    ) > 0
   );
 }
+
+/** Absent is what the connections that saw it last do not find: where another has shown it, that begins anew. */
+const shown = 'shown_by = ?, absent_since = iif(connection_id IS ?, absent_since, NULL)';
 
 /**
  * Makes a task at rest due, and one that waits since nothing was found there; what waits otherwise, or for an operator, goes
@@ -216,9 +232,11 @@ function keepOwner(
   if (task.due_at !== null) lanes.expect(organizationId, Number(task.due_at));
 }
 
-function noteListed(context: Context, { run, listingId }: Listed, task: Row): void {
+function noteListed(context: Context, { run, listingId, connectionId }: Listed, task: Row): void {
   context.database.run(
-    'UPDATE tasks SET listed_run = ?, listed_in = ? WHERE id = ?',
+    `UPDATE tasks SET ${shown}, listed_run = ?, listed_in = ? WHERE id = ?`,
+    connectionId,
+    connectionId,
     run,
     listingId,
     task.id as number,
@@ -284,12 +302,13 @@ export function followHint(context: Context, listed: Listed, hint: ListedHint): 
   const nowMs = context.nowMs();
   context.organizations.ensure(organizationId, database, context.undo);
   const taskId = database.insert(
-    `INSERT INTO tasks (address, lane, hinted_organization_id, state, generation, due_at, reconciled, listed_in,
-       listed_run) VALUES (?, ?, ?, 'due', 0, ?, 1, ?, ?)`,
+    `INSERT INTO tasks (address, lane, hinted_organization_id, state, generation, due_at, reconciled, shown_by, listed_in,
+       listed_run) VALUES (?, ?, ?, 'due', 0, ?, 1, ?, ?, ?)`,
     address,
     organizationId,
     organizationId,
     nowMs,
+    listed.connectionId,
     listed.listingId,
     listed.run,
   );

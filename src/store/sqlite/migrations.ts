@@ -412,4 +412,12 @@ ALTER TABLE organizations ADD COLUMN gone_at TEXT NOT NULL DEFAULT '[]';
 ALTER TABLE organizations ADD COLUMN present_before INTEGER;
 `,
   },
+  {
+    name: '0024-shown-by',
+    sql: `
+-- The connection whose listing has shown the resource since it was last read; NULL when none has. Also in rows of versions
+-- before this, until the next listing, and left as it is where one of them reads.
+ALTER TABLE tasks ADD COLUMN shown_by TEXT;
+`,
+  },
 ];

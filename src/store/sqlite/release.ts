@@ -41,15 +41,18 @@ function releaseTask(context: Context, taskId: number, reason: string): void {
 }
 
 /**
- * What was announced to this connection's user while nobody could read for that user, and nobody else is known to see it:
- * now that what the user sees was listed, it is read.
+ * What was announced to this connection's user while nobody could read for that user, and nobody else is known to see it, and
+ * what nobody else can say is gone: now that what the user sees was listed, it is read.
  */
 export function releaseUnread(context: Context, connectionId: string): void {
   const { database } = context;
   const unread = database.all(
     `SELECT q.id, q.task_id, q.reason FROM quarantine q JOIN tasks t ON t.id = q.task_id
-     JOIN connections c ON c.id = ? AND c.status = 'valid' AND t.hinted_user IN (c.user, c.id)
-     WHERE q.state = 'waiting' AND q.reason = 'no-connection' AND t.organization_id IS NULL ORDER BY q.id`,
+     JOIN connections c ON c.id = ? AND c.status = 'valid'
+     WHERE q.state = 'waiting' AND q.reason = 'no-connection' AND CASE WHEN t.organization_id IS NULL
+       THEN t.hinted_user IN (c.user, c.id)
+       ELSE c.id IN (t.connection_id, t.shown_by) AND EXISTS (SELECT 1 FROM sights s
+         WHERE s.connection_id = c.id AND s.organization_id = t.organization_id) END ORDER BY q.id`,
     connectionId,
   );
   for (const { id, task_id, reason } of unread) {

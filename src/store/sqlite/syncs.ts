@@ -133,10 +133,11 @@ export function compareListed(
   run: number,
   listingId: number,
   listed: ListedResource[],
+  connectionId: string,
 ): number[] {
   const others: number[] = [];
   for (const [place, one] of listed.entries()) {
-    if (!markListed(context, { run, listingId }, one)) others.push(place);
+    if (!markListed(context, { run, listingId, connectionId }, one)) others.push(place);
   }
   return others;
 }

@@ -30,6 +30,13 @@ test('a kept connection that is refused, or sees the owner no more, is replaced 
   expect(chosen({ connectionId: 'unknown', organizationId: '3' })).toBe('bob-2');
 });
 
+test('where the kept one cannot read it, the one whose listing has shown it since does', () => {
+  const shown = { organizationId: '2', hintedUser: 'ann', shownBy: 'bob' };
+  expect(chosen({ ...shown, connectionId: 'eve' })).toBe('bob');
+  expect(chosen({ ...shown, connectionId: 'ann' })).toBe('ann');
+  expect(chosen({ ...shown, connectionId: 'eve', shownBy: 'bob-2' })).toBe('ann');
+});
+
 test('of those that see the owner, the hinted user’s goes first', () => {
   expect(chosen({ organizationId: '2', hintedUser: 'bob' })).toBe('bob');
   expect(chosen({ organizationId: '2' })).toBe('ann');

@@ -16,6 +16,7 @@ const task: TakenTask = {
   hintedOrganizationId: '4711',
   hintedUser: null,
   connectionId: null,
+  shownBy: null,
   epoch: 1,
   settling: false,
   attempts: 2,
@@ -59,6 +60,7 @@ const transient = {
   detail: 'd',
   origin,
   connectionId: 'c1',
+  shownBy: null,
   retryAfterMs: null,
 } as const;
 
@@ -100,6 +102,26 @@ describe('absence', () => {
     const named = { kind: 'equipment', id: '1' } as const;
     for (const certain of [false, true])
       expect(decide({ ...gone, certain, named })).toMatchObject({ ending: { named } });
+  });
+  test('found by another connection than saw it last is none, and asks for that one’s consent in the end', () => {
+    const of = { resource, connectionId: 'c2', absentSinceMs: 0 };
+    const waits = { own: true, code: 'absent-to-another', dueInMs: 2000, agedMs: 0 };
+    expect(decide(gone, of)).toMatchObject({ verb: 'postpone', ending: waits });
+    const words = expect.stringContaining('not found through connection c1, but c2 saw it last');
+    expect(decide(gone, { ...of, agedMs: rules.retryAgeMs })).toMatchObject({
+      verb: 'quarantineTask',
+      ending: { reason: 'no-connection', detail: words },
+    });
+  });
+  test('found by who read it last, or by whose listing has shown it since, is one', () => {
+    for (const seen of [
+      { connectionId: 'c1' },
+      { connectionId: 'c2', shownBy: 'c1' },
+      { connectionId: 'c1', shownBy: 'c2' },
+      { connectionId: null },
+    ])
+      expect(decide(gone, { resource, absentSinceMs: 0, ...seen }).verb).toBe('finishGone');
+    expect(decide({ ...gone, certain: true }, { resource, connectionId: 'c2' }).verb).toBe('finishGone');
   });
   test('certain is gone at once', () => {
     expect(decide({ ...gone, certain: true }).verb).toBe('finishGone');

@@ -31,6 +31,7 @@ const task: TakenTask = {
   hintedOrganizationId: '4711',
   hintedUser: null,
   connectionId: 'c1',
+  shownBy: null,
   epoch: 0,
   settling: false,
   attempts: 2,
