@@ -66,11 +66,13 @@ const lostCodes = new Set(['40001', '40P01', '0A000']);
 
 /** `nowMs` replaces the database's clock, for tests. A statement may take 3 s, unless a call says otherwise. */
 export function openDatabase(settings: DatabaseSettings, nowMs: (() => number) | null = null): Database {
-  const pool = openPool(settings, settings.connections, statementMsMax);
+  const pool = openPool(settings, settings.connections);
   const { borrow, giveBack } = makeLender(pool);
   let connected = 0;
-  pool.on('connect', () => {
+  pool.on('connect', (client) => {
     connected += 1;
+    // Not as it connects: the address may say otherwise there, and a pooler drop or refuse it. Where it fails, so does what follows.
+    query(client, { text: `SET statement_timeout = ${statementMsMax}` }, statementMsMax).catch(() => {});
   });
   const names = new Map<string, string>();
   const nameOf = (sql: string): string => {
@@ -163,9 +165,8 @@ function makeLender(pool: Pool) {
  * A connection that breaks fails the calls that it has, or is replaced by the next call; and it says so beside, also
  * while it is lent out, when the pool does not listen: unheard, that would end the process.
  */
-export function openPool(settings: DatabaseSettings, connections: number, statementMs = 0): Pool {
-  const config = { ...poolConfig(settings), max: connections, statement_timeout: statementMs };
-  const pool = new Pool({ ...config, Client: BoundedClient });
+export function openPool(settings: DatabaseSettings, connections: number): Pool {
+  const pool = new Pool({ ...poolConfig(settings), max: connections, Client: BoundedClient });
   pool.on('connect', (client) => client.on('error', () => {}));
   pool.on('error', () => {});
   return pool;

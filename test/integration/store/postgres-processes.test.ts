@@ -160,6 +160,19 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'several stores on one 
     }
   });
 
+  test('the limit of a statement holds, whatever the address says of it', async () => {
+    for (const theirs of ['', '?statement_timeout=60000', '?statement_timeout=0']) {
+      const database = openDatabase({ url: url + theirs, connections: 1 });
+      const limit = async (options = {}) =>
+        (await database.transact((statements) => statements.get('SHOW statement_timeout'), options))!
+          .statement_timeout;
+      expect(await limit()).toBe('3s');
+      expect(await limit({ statementMs: 60_000 })).toBe('1min');
+      expect(await limit()).toBe('3s');
+      await database.close();
+    }
+  });
+
   test('a server that answers before it has written is refused', async () => {
     // As behind a pooler that drops what a session asks for.
     for (const insisted of ['off', 'local', 'remote_write']) {
