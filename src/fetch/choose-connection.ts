@@ -9,6 +9,8 @@ export interface Claim {
   connectionId: string | null;
   /** The connection whose listing has shown it since. */
   shownBy?: string | null;
+  /** Since when it was not found; null when it was. */
+  absentSinceMs?: number | null;
   /** The owner as known; null when unknown. */
   organizationId: string | null;
   /** The user whose subscription sent the hint; one whom nobody had named is called by the connection's id. */
@@ -19,8 +21,9 @@ export interface Claim {
 
 /**
  * The sticky connection while it is valid and sees the owner; else, of those that see the owner, the one that has shown it
- * since, then the hinted user's. Where no owner is known the hinted user's alone, and any that sees the claimed owner only where no user is known either.
- * null when no valid connection may read it.
+ * since, then the hinted user's. What the sticky one did not find is read by the one that has shown it since. Where no owner is
+ * known the hinted user's alone, and any that sees the claimed owner only where no user is known either. null when no valid
+ * connection may read it.
  */
 export function chooseConnection(
   claim: Claim,
@@ -32,11 +35,13 @@ export function chooseConnection(
   let ofUserSeeing: Connection | null = null;
   let seeing: Connection | null = null;
   let shown: Connection | null = null;
+  let sticky: Connection | null = null;
   const owner = organizationId ?? hintedOrganizationId;
   for (const connection of connections) {
     if (connection.status !== 'valid') continue;
     const seesOwner = owner !== null && sees(connection.connectionId).has(owner);
-    if (connection.connectionId === connectionId && (organizationId === null || seesOwner)) return connection;
+    if (connection.connectionId === connectionId && (organizationId === null || seesOwner))
+      sticky = connection;
     if (seesOwner) seeing ??= connection;
     if (seesOwner && connection.connectionId === claim.shownBy) shown = connection;
     if (hintedUser === null) continue;
@@ -44,6 +49,8 @@ export function chooseConnection(
     ofUser ??= connection;
     if (seesOwner) ofUserSeeing ??= connection;
   }
+  const absent = (claim.absentSinceMs ?? null) !== null;
+  if (sticky !== null) return (absent ? shown : null) ?? sticky;
   // The known user's own connection also reads what no listing has shown yet, such as an organization connected since;
   // the document is still compared with what the connection sees. Nobody else's does: a payload's claim would choose it.
   if (organizationId === null && hintedUser !== null) return ofUserSeeing ?? ofUser;

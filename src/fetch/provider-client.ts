@@ -59,6 +59,8 @@ export interface ReadRequest {
   connectionId: string | null;
   /** The connection whose listing has shown it since. */
   shownBy?: string | null;
+  /** Since when it was not found; null when it was. */
+  absentSinceMs?: number | null;
 }
 
 /** A page of organizations; a partial end comes last and says that the listing was not followed to its end. */

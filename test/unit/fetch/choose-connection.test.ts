@@ -37,6 +37,13 @@ test('where the kept one cannot read it, the one whose listing has shown it sinc
   expect(chosen({ ...shown, connectionId: 'eve', shownBy: 'bob-2' })).toBe('ann');
 });
 
+test('what the kept one did not find is read by the one whose listing has shown it since', () => {
+  const shown = { organizationId: '2', connectionId: 'ann', shownBy: 'bob', absentSinceMs: 0 };
+  expect(chosen(shown)).toBe('bob');
+  expect(chosen({ ...shown, shownBy: null })).toBe('ann');
+  expect(chosen({ ...shown, shownBy: 'eve' })).toBe('ann');
+});
+
 test('of those that see the owner, the hinted user’s goes first', () => {
   expect(chosen({ organizationId: '2', hintedUser: 'bob' })).toBe('bob');
   expect(chosen({ organizationId: '2' })).toBe('ann');
