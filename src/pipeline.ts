@@ -44,8 +44,9 @@ export interface ProviderDoor {
   /** `traceparent` is that of the attempt. */
   read(task: TakenTask, signal: AbortSignal, traceparent: string): Promise<Read>;
   probe(probe: DueProbe, signal: AbortSignal): Promise<Answer>;
-  /** Does this connection see this organization, as last learned? */
+  /** Does this connection see this organization, as last learned? One that was revoked is connected no more. */
   sees(connectionId: string, organizationId: string): boolean;
+  isConnected(connectionId: string): boolean;
   /** null when it was learned since which organizations each connection sees; else after how long to ask again. */
   learnedSince(sinceMs: number): number | null;
   /** Why nobody knows what a connection sees now: its list could not be read; null where that is not so. */
@@ -226,8 +227,8 @@ async function end(path: Path, task: TakenTask, answer: Answer, traceparent: str
   const waits = await awaitSight(path, task, sinceMs, answer.kind, wordsIn(answer));
   if (waits !== null) return waits;
   const own = isOwnFailure(task, answer, path.health);
-  const observedAt = new Date(nowMs).toISOString();
-  const situation = { nowMs, observedAt, traceparent, own, ...whomRefused(task, answer, path.provider.sees) };
+  const about = { isConnected: path.provider.isConnected, ...whomRefused(task, answer, path.provider.sees) };
+  const situation = { nowMs, observedAt: new Date(nowMs).toISOString(), traceparent, own, ...about };
   const heard = paused(task, answer, path.health, nowMs);
   return apply(path, decideEnding(task, heard, situation, path.settings.ending));
 }

@@ -277,6 +277,10 @@ function providerDoorOf(
       probeAsKnown((due, signal) => provider.probe(due, signal), book, listsWanted),
       observer,
     ),
+    isConnected: (id) =>
+      book()
+        .connections()
+        .some(({ connectionId }) => connectionId === id),
     sees: (connectionId, organizationId) => book().sees(connectionId).has(organizationId),
     learnedSince: (sinceMs) => book().soughtSince(sinceMs),
     unlisted: (connectionId) => book().unlisted(connectionId),

@@ -34,6 +34,8 @@ export interface EndingSituation {
   organizationId: string | null;
   /** The resource is known to be that organization's, so that its address may be asked again to judge it. */
   proven: boolean;
+  /** False once the connection was revoked. */
+  isConnected: (connectionId: string) => boolean;
 }
 
 export type Ending =
@@ -84,7 +86,7 @@ export function decideEnding(
   const tooOld = task.agedMs + sinceFailureMs >= rules.retryAgeMs;
   switch (answer.kind) {
     case 'gone': {
-      const last = lastSeenBy(task);
+      const last = lastSeenBy(task).filter(situation.isConnected);
       if (answer.certain || last.length === 0 || last.includes(answer.connectionId))
         return decideGone(task, answer, situation, rules);
       // It may only not be shared with this user.

@@ -30,7 +30,7 @@ export function whomRefused(
   if (answer.kind === 'action-required') {
     const named = organizationNamedIn(answer.actionUrl);
     if (named !== null && sees(answer.connectionId, named))
-      return { organizationId: named, proven: known === null || named === known };
+      return { organizationId: named, proven: named === (known ?? hinted ?? named) };
   }
   const another = hinted !== null && hinted !== known && 'connectionId' in answer;
   if (another && sees(answer.connectionId, hinted)) return { organizationId: hinted, proven: false };

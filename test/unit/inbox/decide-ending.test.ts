@@ -45,6 +45,7 @@ const situation: EndingSituation = {
   own: false,
   organizationId: '4711',
   proven: true,
+  isConnected: () => true,
 };
 const held = { taskId: 7, fence: 3, generation: 2, revision: 40 };
 const origin = 'https://provider.example';
@@ -122,6 +123,11 @@ describe('absence', () => {
     ])
       expect(decide(gone, { resource, absentSinceMs: 0, ...seen }).verb).toBe('finishGone');
     expect(decide({ ...gone, certain: true }, { resource, connectionId: 'c2' }).verb).toBe('finishGone');
+  });
+  test('found where who saw it last was revoked is one, since nobody is asked through that any more', () => {
+    const of = { resource, connectionId: 'c2', shownBy: 'c3', absentSinceMs: 0 };
+    expect(decide(gone, of, { isConnected: (id) => id !== 'c2' }).verb).toBe('postpone');
+    expect(decide(gone, of, { isConnected: (id) => id === 'c1' }).verb).toBe('finishGone');
   });
   test('certain is gone at once', () => {
     expect(decide({ ...gone, certain: true }).verb).toBe('finishGone');

@@ -111,6 +111,7 @@ test('operations without their measurements, of two organizations and with nothi
         traceparent: null,
         own,
         organizationId: null,
+        isConnected: () => true,
         proven: false,
       };
       const heard = paused(operation, answer, health, nowMs);

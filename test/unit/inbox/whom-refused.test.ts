@@ -40,7 +40,8 @@ describe('a place for the action', () => {
   });
   test('proves whose it is where nothing was read of it yet', () => {
     expect(whom(null, null, termsOf('3'))).toEqual({ organizationId: '3', proven: true });
-    expect(whom(null, '2', termsOf('3'))).toEqual({ organizationId: '3', proven: true });
+    expect(whom(null, '3', termsOf('3'))).toEqual({ organizationId: '3', proven: true });
+    expect(whom(null, '2', termsOf('3'))).toEqual({ organizationId: '3', proven: false });
     expect(whom(null, '2', termsOf('foreign'))).toEqual({ organizationId: '2', proven: false });
   });
   test('counts for nothing where the connection does not see what it names, or where it names nobody', () => {
