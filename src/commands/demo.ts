@@ -3,6 +3,7 @@
  * ledger does not add up, 130 when it is interrupted before that; nothing of it stays on the disk in either case. With
  * `--json` the story goes to standard error, and the ledger is what is printed.
  */
+import { setTimeout as delay } from 'node:timers/promises';
 import { type Command, InvalidArgumentError } from 'commander';
 import pico from 'picocolors';
 import { makePager, type Pager } from '../demo/pager';
@@ -36,6 +37,12 @@ function brokers(text: string): string {
   throw new InvalidArgumentError('host:port is needed, several with commas between them.');
 }
 
+/**
+ * How long an interrupt waits for what is still being set up: a store that opens while the process ends may make its
+ * folder anew behind it. Brokers that do not answer take longer, and nothing is opened before they do.
+ */
+const setupEndMsMax = 3000;
+
 async function demo({ kafka, stay, json }: DemoOptions): Promise<number> {
   const interrupted = firstInterrupt();
   let silent = false;
@@ -52,8 +59,11 @@ async function demo({ kafka, stay, json }: DemoOptions): Promise<number> {
   const pager = makePager();
   const setting = setStage({ kafka, sink: pager.sink, createTopics: createDeclaredTopics });
   const stage = await Promise.race([setting, interrupted]);
-  // What is only being set up owes nobody an orderly end; its folder goes with the process.
-  if (stage === 'interrupted') process.exit(exitCodes.interrupted);
+  if (stage === 'interrupted') {
+    const ended = setting.then((set) => set.close()).catch(() => {});
+    await Promise.race([ended, delay(setupEndMsMax)]);
+    process.exit(exitCodes.interrupted);
+  }
   try {
     const faults = await Promise.race([tellAll({ stage, teller, pager }, kafka), interrupted]);
     if (faults === 'interrupted') return exitCodes.interrupted;

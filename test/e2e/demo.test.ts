@@ -2,7 +2,7 @@
  * The demonstration as a person runs it: it ends with 0 when its ledger adds up, with one page and its end; and with 1,
  * in plain words, when the log that it reads back has lost an event. Interrupted, it leaves nothing behind.
  */
-import { readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Ended, runCommand, startCommand } from '../support/command';
 import { temporaryFolder } from '../support/service';
@@ -75,6 +75,35 @@ test('the demonstration that is interrupted before it has begun leaves no folder
   const folder = temporaryFolder();
   const command = startCommand(['demo'], { TMPDIR: folder });
   await until(() => readdirSync(folder).length > 0, { withinMs: 20_000, what: 'the folder' });
+  command.interrupt();
+  expect(await command.ended).toMatchObject({ code: 130, out: '', error: '' });
+  expect(readdirSync(folder)).toEqual([]);
+});
+
+/** A slow disk: the store's thread opens half a second late, and the process stays a second after it removed the folder. */
+const slowDisk = `const fs = require('node:fs');
+const wait = (ms) => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+if (!require('node:worker_threads').isMainThread) {
+  fs.writeFileSync(process.env.STORE_BEGINS, '');
+  wait(500);
+}
+const { rmSync } = fs;
+fs.rmSync = (...given) => {
+  rmSync(...given);
+  wait(1000);
+};`;
+
+test('the demonstration that is interrupted while its store opens leaves no folder either', async () => {
+  const elsewhere = temporaryFolder();
+  const preload = join(elsewhere, 'slow-disk.cjs');
+  writeFileSync(preload, slowDisk);
+  const folder = temporaryFolder();
+  const command = startCommand(['demo'], {
+    TMPDIR: folder,
+    NODE_OPTIONS: `--require ${preload}`,
+    STORE_BEGINS: join(elsewhere, 'begun'),
+  });
+  await until(() => existsSync(join(elsewhere, 'begun')), { withinMs: 20_000, what: 'the store to begin' });
   command.interrupt();
   expect(await command.ended).toMatchObject({ code: 130, out: '', error: '' });
   expect(readdirSync(folder)).toEqual([]);
