@@ -274,13 +274,13 @@ async function endRead(path: Path, task: TakenTask, read: ReadDocument, tracepar
   }
   const { address, mediaType, connectionId } = read;
   const observedAt = new Date(path.clock.nowMs()).toISOString();
-  const { reconciled } = task;
-  const ending = { ...held, connectionId, traceparent, reconciled, settleMs };
+  const ending = { ...held, connectionId, traceparent, reconciled: task.reconciled, settleMs };
   const { result, draft } = await finishAsKnown(path.store, task, ending, {
     names: equipmentNamesOf(read.body),
     draftOf: (known) => draftEvent(documentOf(judged.document, known), { address, mediaType, observedAt }),
   });
-  const ended = finished(path, result);
+  const { unknownFields } = judged.document;
+  const ended = { ...finished(path, result), ...(unknownFields.length > 0 && { unknownFields }) };
   if (ended.outcome !== 'published') return ended;
   return { ...ended, providerLagMs: providerLagMs(task, draft.modifiedTime) };
 }

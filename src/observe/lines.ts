@@ -117,6 +117,8 @@ export interface Attempt {
   dueInMs: number | null;
   /** From the change at the provider to its notification; null where nothing published says. */
   providerLagMs: number | null;
+  /** Paths of fields, and of unit ids, that are not known, where the document had any; list indices are `*`. */
+  unknownFields?: string[];
   traceparent: string | null;
 }
 

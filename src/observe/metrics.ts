@@ -74,6 +74,12 @@ export function makeMetrics(meter: Meter, gauges: Gauges): Metrics {
     'outcome',
     ['published', 'unchanged', 'postponed', 'quarantined'],
   );
+  let unknownFields = 0;
+  meter
+    .createObservableCounter('tramline.unknown_fields', {
+      description: 'Fields and unit ids that are not known, each once in each document that an attempt read.',
+    })
+    .addCallback((result) => result.observe(unknownFields));
   const processed = processInstrument(meter);
   const posts = meter.createCounter('tramline.alert_posts', {
     description: 'Posts to alert sinks, by how they were taken.',
@@ -109,6 +115,7 @@ export function makeMetrics(meter: Meter, gauges: Gauges): Metrics {
       attempts.add(1, line.outcome);
       processed(line);
       if (line.providerLagMs !== null) lag.record(line.providerLagMs / 1000);
+      unknownFields += line.unknownFields?.length ?? 0;
       if (line.quarantine === 'address-refused') deliveries.security.add(1, 'address-refused');
     },
     providerCall: provider,

@@ -10,7 +10,7 @@ import type { Attempt, DeliveryAccepted } from './lines';
 /** How an attempt ended, as its wide line tells it. */
 export type Ended = Pick<
   Attempt,
-  'outcome' | 'code' | 'detail' | 'quarantine' | 'eventIds' | 'dueInMs' | 'providerLagMs'
+  'outcome' | 'code' | 'detail' | 'quarantine' | 'eventIds' | 'dueInMs' | 'providerLagMs' | 'unknownFields'
 >;
 
 /** How an attempt ended, with nothing published unless `more` says otherwise. */

@@ -40,6 +40,7 @@ test('a changed machine becomes one event, exactly as promised, and every exit t
   await until(() => story.log('attempt').length > 0, { withinMs: 5_000 });
   expect(story.log('delivery')).toMatchObject([{ outcome: 'accepted', status: 204, hints: 1, due: 1 }]);
   expect(story.log('attempt')).toMatchObject([{ outcome: 'published', eventIds: [event!.id], calls: 1 }]);
+  expect(await story.metric('tramline_unknown_fields_total', {})).toBe(0);
   expect(story.log('fault')).toEqual([]);
 
   await story.service.stop();
@@ -78,6 +79,7 @@ test('a changed field operation is read in one call with its measurements, and i
   expect(event!.data).toHaveProperty('measurements');
   const [read, ...more] = await story.readsOf(operation!);
   expect(more).toEqual([]);
+  expect(await story.metric('tramline_unknown_fields_total', {})).toBe(0);
   expect(read!.url).toContain('embed=measurementTypes');
 });
 
@@ -95,4 +97,21 @@ test('later changes of one resource are updates under rising sequences', async (
       ['io.tramline.equipment.updated.v1', '00000000000000000003', 'Three'],
     ],
   );
+});
+
+test('fields that nobody knows take nothing from the event, and are counted and named', async () => {
+  const [machine] = await story.equipment();
+  const known = await story.provided(`${machine!.uri}?embed=devices,equipment`);
+  const body = { ...(known as object), colour: 'green', year: { of: 'birth' } };
+  await story.simulator.setFaults([
+    { match: { method: 'GET', path: new URL(machine!.uri).pathname }, times: 1, status: 200, body },
+  ]);
+
+  await story.post([notificationOf(machine!)]);
+  const [event] = await story.untilEvents(machine!, 1);
+
+  expect(event!.data).toMatchObject({ name: machine!.content.name });
+  const line = await until(() => story.log('attempt')[0], { withinMs: 5_000 });
+  expect(line).toMatchObject({ outcome: 'published', unknownFields: ['/colour', '/year'] });
+  expect(await story.metric('tramline_unknown_fields_total', {})).toBe(2);
 });

@@ -72,7 +72,7 @@ export function equipmentContent(seed: number, place: EquipmentPlace): JsonObjec
       name: typeOf(model).name.toLowerCase().replaceAll(' ', '_'),
       iconStyle: { primaryColor: '#2f6f3e', secondaryColor: '#f2c14e' },
     },
-    devices: implement ? [] : [device(seed, random, index, organizationId)],
+    devices: implement ? [] : [device(seed, random, index)],
     ...pairedEquipment(seed, place, paired),
     pairingDetails: pairingDetails(random, paired !== undefined),
     mergedEquipment: [],
@@ -126,7 +126,7 @@ function pairedEquipment(seed: number, place: EquipmentPlace, paired: number | u
   return implement ? { machine: summary } : { implements: [summary] };
 }
 
-function device(seed: number, random: Random, index: number, organizationId: string): Json {
+function device(seed: number, random: Random, index: number): Json {
   return {
     '@type': 'TelematicsGateway',
     id: 82_044 + index,
@@ -144,7 +144,7 @@ function device(seed: number, random: Random, index: number, organizationId: str
     decommissioned: false,
     stolen: false,
     pairingStatus: random.next() < 0.95 ? 'PAIRED' : 'PENDING_PAIRING',
-    organizationRole: { type: 'Controlling', organizationId: Number(organizationId) },
+    organizationRole: { type: 'Controlling' },
     pairingDetails: pairingDetails(random, true),
   };
 }

@@ -126,6 +126,13 @@ test('what the store sets aside is counted by its reason, and not a second time 
   expect(await telemetry.metricsText()).toContain('tramline_quarantined_total{reason="record-refused"} 1\n');
 });
 
+test('fields that nobody knows are counted over all documents', async () => {
+  metrics.attempt({ ...attempt, unknownFields: ['/colour', '/devices/*/firmware'] });
+  metrics.attempt({ ...attempt, outcome: 'unchanged', unknownFields: ['/colour'] });
+  metrics.attempt(attempt);
+  expect(await telemetry.metricsText()).toContain('tramline_unknown_fields_total 3\n');
+});
+
 test('gauges show what the store counts', async () => {
   const text = await telemetry.metricsText();
   expect(text).toContain('tramline_inbox_pending 7\n');
