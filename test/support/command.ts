@@ -61,12 +61,12 @@ export function startCommand(words: string[], environment: Record<string, string
   };
 }
 
-/** Runs to its end; killed after 30 s. */
+/** Runs to its end; killed after a minute. */
 export async function runCommand(
   words: string[],
   environment: Record<string, string | undefined>,
 ): Promise<Ended> {
   const command = startCommand(words, environment);
-  const limit = setTimeout(() => command.kill(), 30_000);
+  const limit = setTimeout(() => command.kill(), 60_000);
   return command.ended.finally(() => clearTimeout(limit));
 }

@@ -60,7 +60,7 @@ test('a change that lags is listed once it can be seen', async () => {
   const url = await fieldOperationsUrl();
   const first = await withToken(url, '');
   const [{ id }] = first.body.values;
-  await control(simulator, 'PUT', 'faults', [{ match: { path: `/fieldOperations/${id}` }, lagMs: 150 }]);
+  await control(simulator, 'PUT', 'faults', [{ match: { path: `/fieldOperations/${id}` }, lagMs: 1500 }]);
   await control(simulator, 'PATCH', `fieldOperations/${id}`, { cropSeason: '1999' });
   expect((await withToken(url, tokenIn(first))).status).toBe(304);
   for (;;) {
