@@ -21,9 +21,9 @@ export interface Claim {
 
 /**
  * The sticky connection while it is valid and sees the owner; else, of those that see the owner, the one that has shown it
- * since, then the hinted user's. What the sticky one did not find is read by the one that has shown it since. Where no owner is
- * known the hinted user's alone, and any that sees the claimed owner only where no user is known either. null when no valid
- * connection may read it.
+ * since, then the hinted user's. What the sticky one did not find is read by the one that has shown it since, and so is what
+ * that one showed in an organization that the sticky one does not see. Where no owner is known the hinted user's alone, and
+ * any that sees the claimed owner only where no user is known either. null when no valid connection may read it.
  */
 export function chooseConnection(
   claim: Claim,
@@ -31,6 +31,8 @@ export function chooseConnection(
   sees: (connectionId: string) => ReadonlySet<string>,
 ): Connection | null {
   const { connectionId, organizationId, hintedUser, hintedOrganizationId } = claim;
+  const newOwners = readerOfMoved(claim, connections, sees);
+  if (newOwners !== null) return newOwners;
   let ofUser: Connection | null = null;
   let ofUserSeeing: Connection | null = null;
   let seeing: Connection | null = null;
@@ -55,4 +57,17 @@ export function chooseConnection(
   // the document is still compared with what the connection sees. Nobody else's does: a payload's claim would choose it.
   if (organizationId === null && hintedUser !== null) return ofUserSeeing ?? ofUser;
   return shown ?? ofUserSeeing ?? seeing;
+}
+
+/** A listing keeps with what it shows as another organization's which one that is; a delivery alone has no `shownBy`. */
+function readerOfMoved(
+  { connectionId, shownBy, organizationId, hintedOrganizationId: hinted }: Claim,
+  connections: readonly Connection[],
+  sees: (connectionId: string) => ReadonlySet<string>,
+): Connection | null {
+  if (organizationId === null || hinted === null || hinted === organizationId) return null;
+  const valid = connections.filter(({ status }) => status === 'valid');
+  const seeing = (id: string | null | undefined) =>
+    valid.find((one) => one.connectionId === id && sees(one.connectionId).has(hinted)) ?? null;
+  return seeing(connectionId) === null ? seeing(shownBy) : null;
 }

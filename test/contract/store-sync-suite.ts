@@ -583,6 +583,27 @@ export function storeSyncSuite(name: string, open: () => Promise<StoreUnderTest>
       expect(await hand.events()).toEqual(['4711 1 created', '4711 2 deleted', '99 1 created']);
     });
 
+    test('what was set aside, and a page shows in another organization, is read as that one’s', async () => {
+      await hand.publish('1', 'a');
+      await hand.put([hintOf('1')]);
+      await hand.quarantine(await hand.take());
+      under.advance(1000);
+      await page(await begin(), { drafts: [draftOf('1', 'a', { organizationId: '99' })] });
+      expect(await hand.take()).toMatchObject({
+        organizationId: '4711',
+        hintedOrganizationId: '99',
+        shownBy: 'c1',
+      });
+    });
+
+    test('a page from before what was read since says nothing of whose it is', async () => {
+      await hand.publish('1', 'a');
+      const begun = await begin();
+      await hand.publish('1', 'b');
+      await page(begun, { drafts: [draftOf('1', 'a', { organizationId: '99' })] });
+      expect(await hand.take()).toMatchObject({ hintedOrganizationId: '4711' });
+    });
+
     test('a record that is too large is left to a read, which sets it aside', async () => {
       const large = draftOf('1', 'a', { value: 'x'.repeat(1_000_000) });
       await page(await begin(), { drafts: [large] });

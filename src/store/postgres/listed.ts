@@ -55,6 +55,10 @@ export async function finishDraft(
   const task = slate.resource(draft.kind, draft.id);
   if (task === undefined) return finishNew(slate, listed, draft);
   noteListed(slate, listed, task);
+  const readSince = isSuperseded(task, listed);
+  // The read then goes through who sees it there, and a refusal of it speaks of that organization, not of the one that it left.
+  if (!readSince && task.organization_id !== draft.organizationId)
+    slate.change(task, { hinted_organization_id: draft.organizationId });
   if (task.state !== 'done') {
     makeDue(slate, task);
     tryAgain(slate, task, draft);
@@ -64,11 +68,8 @@ export async function finishDraft(
   const moved =
     (previous !== null && !previous.deleted && task.organization_id !== draft.organizationId) ||
     (mayStandElsewhere(previous) && slate.placesOf(draft).length > 0);
-  const readSince = isSuperseded(task, listed);
   if (moved || (readSince && (task.deleted || task.wire_hash !== draft.wireHash))) {
     makeDue(slate, task);
-    // A refusal of that read then speaks of the organization that lists it, and not of the one that it left.
-    if (moved) slate.change(task, { hinted_organization_id: draft.organizationId });
     return 'left';
   }
   const decision = changeOf(previous, draft);

@@ -101,6 +101,12 @@ export function finishDraft(
   const task = database.get('SELECT * FROM tasks WHERE kind = ? AND resource_id = ?', draft.kind, draft.id);
   if (task === undefined) return finishNew(context, listed, draft);
   noteListed(context, listed, task);
+  const readSince = Number(task.accepted_revision) > listed.revision;
+  // The read then goes through who sees it there, and a refusal of it speaks of that organization, not of the one that it left.
+  if (!readSince && task.organization_id !== draft.organizationId) {
+    const said = 'UPDATE tasks SET hinted_organization_id = ? WHERE id = ?';
+    database.run(said, draft.organizationId, Number(task.id));
+  }
   if (task.state !== 'done') {
     makeDue(context, task);
     tryAgain(context, task, draft);
@@ -110,18 +116,8 @@ export function finishDraft(
   const moved =
     (previous !== null && !previous.deleted && task.organization_id !== draft.organizationId) ||
     (mayStandElsewhere(previous) && placesOf(context, draft).length > 0);
-  const readSince = Number(task.accepted_revision) > listed.revision;
   if (moved || (readSince && (task.deleted === 1 || task.wire_hash !== draft.wireHash))) {
     makeDue(context, task);
-    // A refusal of that read then speaks of the organization that lists it, and not of the one that it left.
-    if (moved) {
-      const { organizationId } = draft;
-      database.run(
-        'UPDATE tasks SET hinted_organization_id = ? WHERE id = ?',
-        organizationId,
-        Number(task.id),
-      );
-    }
     return 'left';
   }
   const decision = changeOf(previous, draft);

@@ -44,6 +44,17 @@ test('what the kept one did not find is read by the one whose listing has shown 
   expect(chosen({ ...shown, shownBy: 'eve' })).toBe('ann');
 });
 
+test('what a listing has shown since in another organization is read by its connection, unless the kept one sees that too', () => {
+  const moved = { organizationId: '1', connectionId: 'ann', hintedOrganizationId: '3', shownBy: 'bob-2' };
+  expect(chosen(moved)).toBe('bob-2');
+  expect(chosen({ ...moved, connectionId: 'eve' })).toBe('bob-2');
+  expect(chosen({ ...moved, shownBy: null })).toBe('ann');
+  expect(chosen({ ...moved, shownBy: 'bob' })).toBe('ann');
+  expect(chosen({ ...moved, hintedOrganizationId: '4', shownBy: 'eve' })).toBe('ann');
+  expect(chosen({ ...moved, hintedOrganizationId: '2', shownBy: 'bob' })).toBe('ann');
+  expect(chosen({ ...moved, organizationId: '2', hintedOrganizationId: '2', shownBy: 'bob' })).toBe('ann');
+});
+
 test('of those that see the owner, the hinted user’s goes first', () => {
   expect(chosen({ organizationId: '2', hintedUser: 'bob' })).toBe('bob');
   expect(chosen({ organizationId: '2' })).toBe('ann');
