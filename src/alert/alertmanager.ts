@@ -15,6 +15,7 @@ import {
 import { type AlertmanagerMemory, makeAlertmanagerMemory, type Telling } from './alertmanager-memory';
 import { areLabelsValid, labelsOf, type PostableAlert, postable } from './alertmanager-payload';
 import { severitiesOf } from './due';
+import { toldAgainOf } from './held-text';
 import type { AlertSink, InstanceResult, PostResult } from './sink';
 
 export interface AlertmanagerOptions {
@@ -167,8 +168,9 @@ function payloadsOf(
   const severity = alert.state === 'resolved' ? (sent?.severity ?? alert.severity) : alert.severity;
   const endsAtMs = telling.firingUntilMs ?? alert.resolvedAtMs ?? nowMs;
   const others = severitiesOf(sent).filter((known) => known !== severity);
+  const told = telling.firingUntilMs === null ? alert : toldAgainOf(alert);
   return [
-    postable(alert, severity, endsAtMs, generatorUrl),
+    postable(told, severity, endsAtMs, generatorUrl),
     ...others.map((other) => postable(alert, other, nowMs, generatorUrl)),
   ];
 }

@@ -1,8 +1,9 @@
 /**
  * What an alert says while it is held: what it told of has ended, and it stays open only until it is known that this does
- * not come back. Whoever reads it then must not be sent to act. Pure.
+ * not come back, or until its end can be told. Whoever reads it then must not be sent to act. Pure.
  */
 import type { Alert } from '../model/alert';
+import { testRow } from './catalogue';
 import { plainTime } from './plain-text';
 
 /** Why an alert is still open although what it told of has ended. */
@@ -30,19 +31,34 @@ export function withoutHold(annotations: Record<string, string>): Record<string,
 
 /** The alert as people are told of it: one that is held asks nobody to act. The same object when it is not. */
 export function toldOf(alert: Alert): Alert {
-  const { over_since: since, closes_at: until, goes_on_as: as, owner, runbook_url } = alert.annotations;
+  const { over_since: since, closes_at: until, goes_on_as: as } = alert.annotations;
   if (alert.state !== 'firing' || since === undefined || until === undefined) return alert;
-  const what = as === undefined ? `It is over since ${since}` : `It goes on as ${as} since ${since}`;
+  const closes = `closes at ${until} unless it comes back.`;
+  const text = idleText(alert, `${overWords(since, as)}; this alert ${closes}`, `None: it ${closes}`);
+  return { ...alert, annotations: { ...text, over_since: since, closes_at: until } };
+}
+
+/** One that ended, as it is told where it must be shown as open before its end is: the page of a test tells what it is. */
+export function toldAgainOf(alert: Alert): Alert {
+  const { name, resolvedAtMs, annotations } = alert;
+  if (resolvedAtMs === null || name === testRow.name) return alert;
+  const over = `${overWords(plainTime(resolvedAtMs), annotations.folded_into)}.`;
+  const step = 'None: it is told once more, so that its end is told as well.';
+  return { ...alert, annotations: idleText(alert, over, step) };
+}
+
+function overWords(since: string, goesOnAs: string | undefined): string {
+  return goesOnAs === undefined ? `It is over since ${since}` : `It goes on as ${goesOnAs} since ${since}`;
+}
+
+/** What is left of an alert's annotations where nobody has to act. */
+function idleText({ name, annotations }: Alert, summary: string, firstStep: string): Record<string, string> {
+  const { owner, runbook_url } = annotations;
   return {
-    ...alert,
-    annotations: {
-      summary: `${what}; this alert closes at ${until} unless it comes back.`,
-      description: `Nobody has to act on it. It told: ${alert.annotations.summary ?? alert.name}`,
-      ...(owner === undefined ? {} : { owner }),
-      first_step: `None: it closes at ${until} unless it comes back.`,
-      ...(runbook_url === undefined ? {} : { runbook_url }),
-      over_since: since,
-      closes_at: until,
-    },
+    summary,
+    description: `Nobody has to act on it. It told: ${annotations.summary ?? name}`,
+    ...(owner === undefined ? {} : { owner }),
+    first_step: firstStep,
+    ...(runbook_url === undefined ? {} : { runbook_url }),
   };
 }

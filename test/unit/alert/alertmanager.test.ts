@@ -181,6 +181,32 @@ test('an instance that was started anew is told the alert again before its end',
   ]);
 });
 
+test('what is told again only for its end sends nobody to act, and its end tells what it was', async () => {
+  const instance = await startInstance();
+  instance.status = (response) =>
+    void response.end(JSON.stringify({ uptime: new Date(noonMs + 2 * minuteMs).toISOString() }));
+  const sink = makeAlertmanagerSink({ urls: [instance.url] });
+  const annotations = {
+    ...{ summary: 'Terms.', description: 'Blocked.', owner: 'customer-success' },
+    ...{ action_url: 'https://provider.example/terms', first_step: 'Send it.' },
+  };
+  const over = { ...ended, annotations, sent: sentAs({ state: 'resolved' }) };
+  const folded = anAlert({ ...over, labels: { organization_id: '4724' } });
+  folded.annotations = { ...annotations, folded_into: 'TramlineManyOrganizationsBlocked' };
+  for (const seconds of [0, 60]) await sink.post([over, folded], noonMs + 3 * minuteMs + seconds * 1000);
+  const [again, end] = instance.posts.map((post) => post.map((alert) => alert.annotations));
+  const told = {
+    description: 'Nobody has to act on it. It told: Terms.',
+    owner: 'customer-success',
+    first_step: 'None: it is told once more, so that its end is told as well.',
+  };
+  expect(again).toEqual([
+    { ...told, summary: 'It is over since 2026-03-01T12:01:00Z.' },
+    { ...told, summary: 'It goes on as TramlineManyOrganizationsBlocked since 2026-03-01T12:01:00Z.' },
+  ]);
+  expect(end).toEqual([annotations, { ...annotations, folded_into: 'TramlineManyOrganizationsBlocked' }]);
+});
+
 test.each<[string, (response: ServerResponse) => void]>([
   ['refuses to say', (response) => void response.writeHead(403).end('{"uptime":"monday"}')],
   ['says something else', (response) => void response.end('[1]')],
