@@ -11,7 +11,7 @@ import type { Store } from '../model/store';
 import type { Health } from '../observe/health';
 import type { Observer } from '../observe/observer';
 import { type Api, type ApiDoors, makeApi } from '../operations/api';
-import { type CheckDoors, runCheck } from '../operations/check';
+import { type CheckDoors, CheckFailure, runCheck } from '../operations/check';
 import { makeOperationsServer, type OperationsServer } from '../operations/server';
 import { attendance } from '../operations/unattended';
 import { systemClock } from '../tools/clock';
@@ -95,9 +95,7 @@ export function apiOf(
   const standIn = alone?.standIn ?? null;
   const ownCheck = standIn?.hasConnections === false ? null : (own?.check ?? null);
   const providerCheck = worker === null ? ownCheck : () => worker.checkProvider();
-  const sayOfStore =
-    standIn?.sayOfStore ??
-    (() => store.ready().then(() => `${loaded.settings.databaseUrl.kind} takes writes`));
+  const sayOfStore = standIn?.sayOfStore ?? (() => takesWrites(store, loaded.settings));
   return makeApi({
     store,
     rejudge: makeRejudge(eventTypes, secrets),
@@ -147,6 +145,17 @@ export function apiOf(
       return meter.view();
     },
   });
+}
+
+/** Throws what the store throws, and `CheckFailure` where it has grown to its bound: then no delivery is taken. */
+async function takesWrites(store: Store, settings: LoadedSettings['settings']): Promise<string> {
+  await store.ready();
+  const { storeBytesMax, databaseUrl } = settings;
+  if (storeBytesMax !== null && (await store.storeBytes()) >= storeBytesMax) {
+    const message = `store.unavailable: it has grown to the ${storeBytesMax} bytes of STORE_BYTES_MAX: deliveries are answered 503`;
+    throw new CheckFailure(message, 'Raise STORE_BYTES_MAX, or shorten what is kept: `tramline config`.');
+  }
+  return `${databaseUrl.kind} takes writes`;
 }
 
 /** In a receiver its log is no sink that anybody is paged by, and those of the workers need not be known there. */

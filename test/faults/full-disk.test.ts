@@ -11,6 +11,7 @@ import { join } from 'node:path';
 import { openPostgres } from '../../src/store/postgres/open-postgres';
 import { postgresSettingsFor } from '../contract/open-postgres';
 import { deliveryOf } from '../contract/store-hand';
+import { runCommand } from '../support/command';
 import { evidenceOf } from '../support/evidence';
 import { checkLedger } from '../support/ledger-checker';
 import { describeWithNeighbour } from '../support/neighbour';
@@ -302,6 +303,11 @@ test('D3: a store that is as large as STORE_BYTES_MAX allows answers 503, tells 
       async () => (await story.alerts()).some(({ name }) => name === 'TramlineStoreUnavailable'),
       soon,
     );
+    const check = await runCommand(['check'], { TRAMLINE_URL: story.service.operationsUrl });
+    expect(check).toMatchObject({
+      code: 1,
+      out: expect.stringMatching(/store +failed +[^→]*STORE_BYTES_MAX/),
+    });
     expect((await fetch(`${story.service.operationsUrl}/healthz`)).status).toBe(200);
     expect((await story.post([])).status).toBe(400);
   } finally {
