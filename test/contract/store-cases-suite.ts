@@ -109,6 +109,77 @@ export function storeCasesSuite(name: string, open: () => Promise<StoreUnderTest
         expect(tasks).toMatchObject([{ generation: 3, resource: { id: '1' } }]);
       });
 
+      describe('what is not found at an address that names a known resource', () => {
+        const named = { kind: 'equipment', id: '1' } as const;
+
+        test.each([false, true])(
+          'is announced of that one, which is read where it stands; for certain: %s',
+          async (certain) => {
+            await hand.publish('1', 'a');
+            await hand.put([aliasHintOf('1')]);
+            const alias = await hand.take();
+            await hand.put([aliasHintOf('1')]);
+            if (certain)
+              expect(await hand.store.finishGone({ ...goneBy(alias), named })).toMatchObject({
+                reason: 'superseded',
+              });
+            else await hand.store.foundAbsent({ ...heldBy(alias), againInMs: 600_000, named });
+            expect(await hand.events()).toEqual(['4711 1 created']);
+            under.advance(1000);
+            const own = await hand.take();
+            expect(own).toMatchObject({
+              address: address('1'),
+              resource: named,
+              generation: 3,
+              reconciled: false,
+            });
+            await hand.store.finishGone(goneBy(own));
+            expect(await hand.events()).toEqual(['4711 1 created', '4711 2 deleted']);
+            expect(await hand.store.take(10)).toEqual([]);
+            expect(await hand.ledgerAtRest()).toMatchObject({
+              accepted: 3,
+              published: 1,
+              gone: 1,
+              merged: 1,
+            });
+          },
+        );
+
+        test('is another’s where it is shown there later', async () => {
+          await hand.publish('1', 'a');
+          await hand.put([aliasHintOf('1')]);
+          await hand.store.foundAbsent({ ...heldBy(await hand.take()), againInMs: 600_000, named });
+          under.advance(1000);
+          await hand.finish(await hand.take(), draftOf('1', 'a'));
+          await hand.put([aliasHintOf('1')]);
+          under.advance(1000);
+          const alias = await hand.take();
+          expect(alias.resource).toBeNull();
+          await hand.finish(alias, draftOf('2', 'a', { address: alias.address }));
+          expect(await hand.events()).toEqual(['4711 1 created', '4711 1 created']);
+          expect(await hand.ledgerAtRest()).toMatchObject({ accepted: 3, published: 2, unchanged: 1 });
+        });
+
+        test('is absent like any other where nobody knows what it names', async () => {
+          await hand.put([aliasHintOf('1')]);
+          const alias = await hand.take();
+          await hand.store.foundAbsent({ ...heldBy(alias), againInMs: 600_000, named });
+          under.advance(600_000);
+          expect(await hand.store.finishGone({ ...goneBy(await hand.take()), named })).toMatchObject({
+            outcome: 'gone',
+          });
+          // And known since: only what is announced from then on is that one's.
+          await hand.publish('1', 'a');
+          await hand.put([aliasHintOf('1')]);
+          await hand.store.finishGone({ ...goneBy(await hand.take()), named });
+          under.advance(1000);
+          const own = await hand.take();
+          expect(own).toMatchObject({ resource: named, generation: 2 });
+          await hand.finish(own, draftOf('1', 'b'));
+          expect(await hand.ledgerAtRest()).toMatchObject({ accepted: 3, gone: 1, published: 2 });
+        });
+      });
+
       test('a later hint of the other address keeps a resource due that is being read', async () => {
         await hand.publish('1', 'a');
         await hand.put([aliasHintOf('1')]);

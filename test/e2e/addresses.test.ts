@@ -64,6 +64,25 @@ test('links that move while reads are under way publish nothing as deleted and n
   await expectExitsToAgree(story);
 });
 
+test.each([404, 410])(
+  'what is deleted after its links have moved, and is announced where it never was read, is published as deleted: %i',
+  async (status) => {
+    story = await beginStory({ settings: { GONE_AFTER_SECONDS: '1' } });
+    const [operation] = (await story.simulator.state()).fieldOperations;
+    await story.simulator.changeFieldOperation(operation!.id, { cropSeason: '2033' });
+    await story.untilEvents(operation!, 1, 'field-operation');
+    await story.simulator.moveLinks();
+    const truth = `${story.simulator.control}/fieldOperations/${operation!.id}?gone=${status === 410}`;
+    expect((await fetch(truth, { method: 'DELETE' })).ok).toBe(true);
+    const [, last] = await story.untilEvents(operation!, 2, 'field-operation');
+    expect(last!.type).toBe('io.tramline.field-operation.deleted.v1');
+    expect(await story.untilRest()).toMatchObject({ published: 1, gone: 1, lost: 0 });
+    const { steps } = await story.explain(last!.id);
+    expect(steps.map(({ step }) => step)).toContain('hinted');
+    await expectExitsToAgree(story);
+  },
+);
+
 test('an operation that has moved is found again beside one at a foreign origin, and is never deleted for it', async () => {
   story = await beginStory({
     delivers: false,

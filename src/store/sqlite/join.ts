@@ -1,8 +1,10 @@
 /**
  * Two addresses of one resource are one task. When a provisional task's read shows a resource that has a task already,
  * the provisional one is joined to it: from then on hints of its address are the other's, and so are those that its
- * read does not cover, as new generations. What its read covers stays with it, and is settled by it.
+ * read does not cover, as new generations. What its read covers stays with it, and is settled by it. Where its read
+ * finds nothing, and its address names a resource, its hints alone are that one's.
  */
+import type { ResourceIdentity } from '../../model/resource';
 import type { Context } from './context';
 import type { Row } from './database';
 import { closeEntry } from './quarantine';
@@ -10,20 +12,47 @@ import { afterGap, type Ending, hintedSince } from './return-task';
 
 /** True when later hints went on under the other task: then the joined one is done. */
 export function joinTask(context: Context, task: Row, resourceTaskId: number, read: Ending): boolean {
+  context.database.run('UPDATE tasks SET joined_to = ? WHERE id = ?', resourceTaskId, Number(task.id));
+  if (!hintedSince(task, read)) return false;
+  passHints(context, task, resourceTaskId, read.generation);
+  return true;
+}
+
+/**
+ * What was not found under an address that names a known resource says that this one may be gone: the hints of which nothing
+ * was decided are that resource's, and it is read where it stands. The address is not its own: it never showed it. False where
+ * nobody knows what it names, or nothing announced it.
+ */
+export function passToNamed(context: Context, task: Row, named: ResourceIdentity | undefined): boolean {
+  // Of hints that were folded nothing is left that could go on under another task.
+  if (named === undefined || task.kind !== null || Number(task.folded) > 0) return false;
+  const { database } = context;
+  const known = database.get('SELECT id FROM tasks WHERE kind = ? AND resource_id = ?', named.kind, named.id);
+  const taskId = Number(task.id);
+  const decided = database.get('SELECT max(generation) AS last FROM reads WHERE task_id = ?', taskId);
+  const generation = Number(decided?.last ?? 0);
+  if (known === undefined || Number(task.generation) <= generation) return false;
+  database.run('UPDATE tasks SET absent_since = NULL, code = NULL, detail = NULL WHERE id = ?', taskId);
+  const first_hint_at = (task.covered_hint_at ?? task.first_hint_at) as number | null;
+  passHints(context, { ...task, first_hint_at }, Number(known.id), generation);
+  context.lanes.widen(String(task.lane));
+  return true;
+}
+
+/** Hints after a generation go on as new ones of another task, which is due for them; the one that had them is done. */
+function passHints(context: Context, task: Row, resourceTaskId: number, after: number): void {
   const { database } = context;
   const taskId = Number(task.id);
-  database.run('UPDATE tasks SET joined_to = ? WHERE id = ?', resourceTaskId, taskId);
-  if (!hintedSince(task, read)) return false;
   const later = database.all(
     'SELECT generation, delivery_id, element FROM hints WHERE task_id = ? AND generation > ? ORDER BY generation',
     taskId,
-    read.generation,
+    after,
   );
-  database.run('DELETE FROM hints WHERE task_id = ? AND generation > ?', taskId, read.generation);
+  database.run('DELETE FROM hints WHERE task_id = ? AND generation > ?', taskId, after);
   database.run(
     `UPDATE tasks SET state = 'done', due_at = NULL, generation = ?, settling = 0, first_hint_at = NULL,
        covered_hint_at = NULL, folded = 0 WHERE id = ?`,
-    read.generation,
+    after,
     taskId,
   );
   const target = database.get('SELECT * FROM tasks WHERE id = ?', resourceTaskId)!;
@@ -40,7 +69,7 @@ export function joinTask(context: Context, task: Row, resourceTaskId: number, re
   }
   const wakes = target.state === 'done' || target.state === 'settling' || target.state === 'quarantined';
   if (target.state === 'quarantined') closeEntry(context, resourceTaskId);
-  // The resource was read a moment ago, under its other address.
+  // The resource may have been read a moment ago, under its other address.
   const dueAt = wakes
     ? afterGap(context, task, afterGap(context, target, context.nowMs()))
     : (target.due_at as number | null);
@@ -55,5 +84,4 @@ export function joinTask(context: Context, task: Row, resourceTaskId: number, re
     resourceTaskId,
   );
   if (wakes) context.lanes.expect(String(target.lane), dueAt!);
-  return true;
 }
