@@ -83,13 +83,14 @@ describeWithNeighbour('PostgreSQL', availability, 'processes whose PostgreSQL is
   /** Posts, and looks whether the answer comes in time and is one of the two that there may be. */
   async function postTo(service: Service, machine: Resource, id?: string): Promise<Posted> {
     const text = JSON.stringify([notificationOf(machine)]);
+    const sentAt = new Date();
     const headers: Record<string, string> =
       id === undefined
         ? { authorization: story.simulator.environment.WEBHOOK_AUTHORIZATION! }
         : {
             'webhook-id': id,
-            'webhook-timestamp': String(Math.floor(Date.now() / 1000)),
-            'webhook-signature': new Webhook(hmacSecret).sign(id, new Date(), text),
+            'webhook-timestamp': String(Math.floor(sentAt.getTime() / 1000)),
+            'webhook-signature': new Webhook(hmacSecret).sign(id, sentAt, text),
           };
     const beganMs = performance.now();
     const answer = await post(`${service.publicUrl}/webhooks`, Buffer.from(text), headers);

@@ -186,12 +186,13 @@ function found(remains: Remains, secrets: Map<string, string>): string[] {
 async function post(body: unknown, authorization = settings.WEBHOOK_AUTHORIZATION!): Promise<Posted> {
   const text = typeof body === 'string' ? body : JSON.stringify(body);
   const id = `msg_${Math.random()}`;
+  const sentAt = new Date();
   const headers = {
     'content-type': 'application/json',
     authorization,
     'webhook-id': id,
-    'webhook-timestamp': String(Math.floor(Date.now() / 1000)),
-    'webhook-signature': new Webhook(hmacSecret).sign(id, new Date(), text),
+    'webhook-timestamp': String(Math.floor(sentAt.getTime() / 1000)),
+    'webhook-signature': new Webhook(hmacSecret).sign(id, sentAt, text),
   };
   const response = await fetch(`${service.publicUrl}/webhooks`, { method: 'POST', headers, body: text });
   return {
