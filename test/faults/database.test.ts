@@ -10,6 +10,7 @@ import { migrate } from '../../src/store/postgres/migrate';
 import { migrations } from '../../src/store/postgres/migrations';
 import { buildFailingFlush } from '../support/failing-flush';
 import { describeWithNeighbour } from '../support/neighbour';
+import { delayMsOf, watchOwnDelay } from '../support/own-delay';
 import { type PostgresServer, postgresAvailable, startPostgres } from '../support/postgres';
 import { type PostgresProxy, startPostgresProxy } from '../support/postgres-proxy';
 import { type Service, startService, temporaryFolder } from '../support/service';
@@ -23,7 +24,8 @@ const availability = ours
   : ({ available: false, reason: 'the server of TEST_DATABASE_URL is not ours to stop' } as const);
 const gcc = buildFailingFlush();
 const hmacSecret = `whsec_${Buffer.alloc(32, 9).toString('base64')}`;
-/** A sender waits so long. */
+const ownDelayMs = watchOwnDelay();
+/** A sender waits so long. What it or the service was late itself, since others had the processors, is none of it. */
 const answeredWithinMs = 4000;
 const leaseMs = 4000;
 
@@ -92,9 +94,10 @@ describeWithNeighbour('PostgreSQL', availability, 'processes whose PostgreSQL is
             'webhook-timestamp': String(Math.floor(sentAt.getTime() / 1000)),
             'webhook-signature': new Webhook(hmacSecret).sign(id, sentAt, text),
           };
-    const beganMs = performance.now();
+    const delayMs = () => ownDelayMs() + delayMsOf(service.pid);
+    const [beganMs, delayed] = [performance.now(), delayMs()];
     const answer = await post(`${service.publicUrl}/webhooks`, Buffer.from(text), headers);
-    expect(performance.now() - beganMs).toBeLessThan(answeredWithinMs);
+    expect(performance.now() - beganMs - (delayMs() - delayed)).toBeLessThan(answeredWithinMs);
     if (answer.status === 204) return answer;
     expect(answer).toMatchObject({
       status: 503,
@@ -253,7 +256,12 @@ describeWithNeighbour('PostgreSQL', availability, 'processes whose PostgreSQL is
   });
 
   test('D9: with every connection in use deliveries are answered 503, counted, and accepted again afterwards', async () => {
-    const counted = () => story.metric('tramline_deliveries_total', { outcome: 'store-unavailable' });
+    // A store that gives no connection in two seconds is told of, unless the answer was due before that on a busy machine.
+    const counted = async () => {
+      const outcomes = ['store-unavailable', 'late'];
+      const counts = outcomes.map((outcome) => story.metric('tramline_deliveries_total', { outcome }));
+      return (await Promise.all(counts)).reduce((sum, count) => sum + count);
+    };
     const before = await counted();
     await whileLocked('outbox', async () => {
       const asked = Array.from({ length: 40 }, () => statusOf(story.service, '/api/events?after=0&limit=1'));
