@@ -28,6 +28,16 @@ import { describeWithNeighbour } from '../../support/neighbour';
 import { type PostgresServer, postgresAvailable, startPostgres } from '../../support/postgres';
 import { until } from '../../support/until';
 
+/** Not at once: of many calls the last would wait for a connection longer than a call may. */
+async function inTurn<Given, Answer>(
+  given: Given[],
+  ask: (one: Given) => Promise<Answer>,
+): Promise<Answer[]> {
+  const answers: Answer[] = [];
+  for (const one of given) answers.push(await ask(one));
+  return answers;
+}
+
 /** What everybody can see of a store. */
 async function seenOf(store: Store) {
   const page = { limit: 1000, after: 0 };
@@ -48,10 +58,10 @@ async function seenOf(store: Store) {
     unsent: await store.pickUnsent(1000, 1e9, []),
     behind: [await store.behindSince(), await store.readingOn(), await store.topicEnds()],
     pause: await store.readingPause(),
-    journeys: await Promise.all([
-      ...['d1', 'd2', 'd3', events.events[0]!.record.eventId].map((of) => store.explain(of)),
-      ...tasks.map(({ address }) => store.explain(address)),
-    ]),
+    journeys: await inTurn(
+      ['d1', 'd2', 'd3', events.events[0]!.record.eventId, ...tasks.map(({ address }) => address)],
+      (of) => store.explain(of),
+    ),
   };
 }
 
