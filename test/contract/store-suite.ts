@@ -766,7 +766,10 @@ export function storeSuite(name: string, open: () => Promise<StoreUnderTest>): v
         expect(await records()).toEqual([]);
         expect(await store.ledger()).toMatchObject({ quarantined: 1, published: 0, waiting: 0 });
         const [entry] = await store.listQuarantine({ limit: 10, after: null });
-        expect(entry).toMatchObject({ what: 'record', organizationId: '4711' });
+        const { address } = draftOf('1', 'a');
+        expect(entry).toMatchObject({ what: 'record', organizationId: '4711', address });
+        expect(await store.showQuarantine(entry!.id)).toEqual(entry);
+        expect(await store.explain(address)).toMatchObject({ what: 'resource' });
         expect(await store.releaseQuarantine(entry!.id)).toBe('released');
         expect(await records()).toEqual([first]);
         expect((await take()).resource).toEqual({ kind: 'equipment', id: '1' });
