@@ -9,7 +9,7 @@ import type { CheckLine } from '../../src/model/api';
 import { kafkaTargetDefaults } from '../../src/publish/kafka';
 import { createTopics, type TopicDeclaration } from '../../src/publish/topics';
 import { systemClock } from '../../src/tools/clock';
-import { countByName, startCollector, tracedTo } from '../support/collector';
+import { type Collector, countByName, startCollector, tracedTo } from '../support/collector';
 import { runCommand } from '../support/command';
 import { schemaFaults } from '../support/event-schemas';
 import { evidenceOf, readTopics } from '../support/evidence';
@@ -30,6 +30,7 @@ describeWithNeighbour('Kafka', kafkaAvailable(), 'with a real Kafka', () => {
   let story: Story;
   let prefix = '';
   let stories = 0;
+  let collector: Collector | undefined;
 
   beforeAll(async () => {
     // Ours, since it is killed.
@@ -48,7 +49,11 @@ describeWithNeighbour('Kafka', kafkaAvailable(), 'with a real Kafka', () => {
       settings: { KAFKA_BROKERS: cluster.brokers.join(','), KAFKA_TOPIC_PREFIX: prefix },
     });
   });
-  afterEach(() => story.end());
+  afterEach(async () => {
+    await story.end();
+    await collector?.close();
+    collector = undefined;
+  });
 
   const records = (): Promise<TopicRecord[]> =>
     readTopics(
@@ -120,19 +125,19 @@ describeWithNeighbour('Kafka', kafkaAvailable(), 'with a real Kafka', () => {
   });
 
   test('a delivery that is traced is one trace to its record, of four spans, and nothing is injected at sending', async () => {
-    const collector = await startCollector();
+    collector = await startCollector();
+    const { url, spans: told } = collector;
     await story.service.stop();
-    await story.serve({ settings: tracedTo(collector.url) });
+    await story.serve({ settings: tracedTo(url) });
     const [machine] = await story.equipment();
     const topic = `${prefix}.equipment.v1`;
     const sender = '0123456789abcdef0123456789abcdef';
     await story.post([notificationOf(machine!)], { traceparent: `00-${sender}-0123456789abcdef-01` });
     const [event] = await story.untilEvents(machine!, 1);
-    await until(() => collector.spans().length >= 4, soon);
+    await until(() => told().length >= 4, soon);
     const [record, ...more] = await reckon(1);
     expect(more).toEqual([]);
-    const spans = collector.spans();
-    await collector.close();
+    const spans = told();
     expect(countByName(spans)).toEqual({
       'POST /webhooks': 1,
       'attempt unknown': 1,
