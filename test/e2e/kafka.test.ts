@@ -14,7 +14,7 @@ import { runCommand } from '../support/command';
 import { schemaFaults } from '../support/event-schemas';
 import { evidenceOf, readTopics } from '../support/evidence';
 import { expectExitsToAgree } from '../support/five-exits';
-import { type KafkaCluster, kafkaAvailable, startKafka } from '../support/kafka';
+import { type KafkaCluster, kafkaAvailable, kafkaStartsWithinMs, startKafka } from '../support/kafka';
 import { checkLedger, type TopicRecord } from '../support/ledger-checker';
 import { describeWithNeighbour } from '../support/neighbour';
 import { repositoryRoot } from '../support/repository';
@@ -35,7 +35,7 @@ describeWithNeighbour('Kafka', kafkaAvailable(), 'with a real Kafka', () => {
   beforeAll(async () => {
     // Ours, since it is killed.
     cluster = await startKafka({ properties: {} });
-  });
+  }, kafkaStartsWithinMs);
   afterAll(() => cluster?.stop());
 
   beforeEach(async () => {
