@@ -9,8 +9,6 @@ export interface Claim {
   connectionId: string | null;
   /** The connection whose listing has shown it since. */
   shownBy?: string | null;
-  /** Since when it was not found; null when it was. */
-  absentSinceMs?: number | null;
   /** The owner as known; null when unknown. */
   organizationId: string | null;
   /** The user whose subscription sent the hint; one whom nobody had named is called by the connection's id. */
@@ -20,54 +18,36 @@ export interface Claim {
 }
 
 /**
- * The sticky connection while it is valid and sees the owner; else, of those that see the owner, the one that has shown it
- * since, then the hinted user's. What the sticky one did not find is read by the one that has shown it since, and so is what
- * that one showed in an organization that the sticky one does not see. Where no owner is known the hinted user's alone, and
- * any that sees the claimed owner only where no user is known either. null when no valid connection may read it.
+ * The valid connections that may read it, and the first of them is to: who was shown it in another organization, who read it
+ * last, who was shown it since, the hinted user's, whoever else sees the owner. Bounded by the connections that there are.
  */
-export function chooseConnection(
-  claim: Claim,
+export function readersOf(
+  { connectionId, shownBy, organizationId, hintedUser, hintedOrganizationId: hinted }: Claim,
   connections: readonly Connection[],
   sees: (connectionId: string) => ReadonlySet<string>,
-): Connection | null {
-  const { connectionId, organizationId, hintedUser, hintedOrganizationId } = claim;
-  const newOwners = readerOfMoved(claim, connections, sees);
-  if (newOwners !== null) return newOwners;
-  let ofUser: Connection | null = null;
-  let ofUserSeeing: Connection | null = null;
-  let seeing: Connection | null = null;
-  let shown: Connection | null = null;
-  let sticky: Connection | null = null;
-  const owner = organizationId ?? hintedOrganizationId;
-  for (const connection of connections) {
-    if (connection.status !== 'valid') continue;
-    const seesOwner = owner !== null && sees(connection.connectionId).has(owner);
-    if (connection.connectionId === connectionId && (organizationId === null || seesOwner))
-      sticky = connection;
-    if (seesOwner) seeing ??= connection;
-    if (seesOwner && connection.connectionId === claim.shownBy) shown = connection;
-    if (hintedUser === null) continue;
-    if (connection.user !== hintedUser && connection.connectionId !== hintedUser) continue;
-    ofUser ??= connection;
-    if (seesOwner) ofUserSeeing ??= connection;
-  }
-  const absent = (claim.absentSinceMs ?? null) !== null;
-  if (sticky !== null) return (absent ? shown : null) ?? sticky;
+): Connection[] {
+  const valid = connections.filter(({ status }) => status === 'valid');
+  const seeing = (id: string | null) => valid.filter((one) => id !== null && sees(one.connectionId).has(id));
+  const isKept = (one: Connection) => one.connectionId === connectionId;
+  const isShown = (one: Connection) => one.connectionId === shownBy;
+  const isOfUser = (one: Connection) => one.user === hintedUser || one.connectionId === hintedUser;
   // The known user's own connection also reads what no listing has shown yet, such as an organization connected since;
   // the document is still compared with what the connection sees. Nobody else's does: a payload's claim would choose it.
-  if (organizationId === null && hintedUser !== null) return ofUserSeeing ?? ofUser;
-  return shown ?? ofUserSeeing ?? seeing;
+  if (organizationId === null && hintedUser !== null)
+    return eachOnce(valid.filter(isKept), seeing(hinted).filter(isOfUser), valid.filter(isOfUser));
+  const owners = seeing(organizationId ?? hinted);
+  const kept = (organizationId === null ? valid : owners).filter(isKept);
+  // A listing keeps with what it shows as another organization's which one that is; a delivery alone has no `shownBy`.
+  const isMoved = organizationId !== null && hinted !== organizationId && !seeing(hinted).some(isKept);
+  const moved = isMoved ? seeing(hinted).filter(isShown) : [];
+  return eachOnce(moved, kept, owners.filter(isShown), owners.filter(isOfUser), owners);
 }
 
-/** A listing keeps with what it shows as another organization's which one that is; a delivery alone has no `shownBy`. */
-function readerOfMoved(
-  { connectionId, shownBy, organizationId, hintedOrganizationId: hinted }: Claim,
-  connections: readonly Connection[],
-  sees: (connectionId: string) => ReadonlySet<string>,
-): Connection | null {
-  if (organizationId === null || hinted === null || hinted === organizationId) return null;
-  const valid = connections.filter(({ status }) => status === 'valid');
-  const seeing = (id: string | null | undefined) =>
-    valid.find((one) => one.connectionId === id && sees(one.connectionId).has(hinted)) ?? null;
-  return seeing(connectionId) === null ? seeing(shownBy) : null;
+function eachOnce(...preferred: Connection[][]): Connection[] {
+  return [...new Set(preferred.flat())];
+}
+
+/** null when no valid connection may read it. */
+export function chooseConnection(...of: Parameters<typeof readersOf>): Connection | null {
+  return readersOf(...of)[0] ?? null;
 }

@@ -6,14 +6,13 @@ import type { Answer, ReadCost } from '../model/answer';
 import type { Connection } from '../model/connection';
 import type { DueProbe } from '../model/organization';
 import type { ProviderData } from '../model/provider-data';
-import type { ResourceIdentity } from '../model/resource';
 import type { SubscriptionCalls } from '../model/subscription';
 import type { ListingRequest } from '../model/sync';
 import { type Line, makeAsk, makeHeardLine, makeLine } from './ask';
 import { Attempt, type Pay } from './attempt';
 import { makeCallers } from './caller';
 import { makeCatalogs } from './catalogs';
-import { type Claim, chooseConnection } from './choose-connection';
+import { chooseConnection } from './choose-connection';
 import { makeHttpClient } from './client';
 import { makeEquipmentAddresses } from './equipment-addresses';
 import { makeGate } from './gate';
@@ -35,33 +34,16 @@ import { makePausingLine } from './pausing-line';
 import { makeProbeOrganization } from './probe-organization';
 import { makeProvenLine } from './proven-line';
 import { makeProviderData } from './provider-data';
-import { unlistedBy } from './reach';
+import { noConnection } from './reach';
 import { makeReadResource } from './read-resource';
+import { makeReadThrough, type ReadRequest } from './read-through';
 import { makeShowAgain } from './refused-again';
 import { makeRelocate } from './relocate';
 import { makeRenewingLine } from './renewing-line';
 import { makeSigner } from './sign';
 import { makeSubscriptionCalls } from './subscriptions';
-import { wholeOperation } from './whole-operation';
 
-export interface ReadRequest {
-  /** As the delivery or a link gave it; it passes the gate here. */
-  address: string;
-  /** null when it is not known yet which resource stands there. */
-  resource: ResourceIdentity | null;
-  /** The owner as known from an earlier read. */
-  organizationId: string | null;
-  /** What the latest delivery says the owner is: narrows only. */
-  hintedOrganizationId: string | null;
-  /** The user whose subscription sent the latest hint. */
-  hintedUser: string | null;
-  /** The connection that last read it: kept while it is valid. */
-  connectionId: string | null;
-  /** The connection whose listing has shown it since. */
-  shownBy?: string | null;
-  /** Since when it was not found; null when it was. */
-  absentSinceMs?: number | null;
-}
+export type { ReadRequest };
 
 /** A page of organizations; a partial end comes last and says that the listing was not followed to its end. */
 export type OrganizationsPage =
@@ -102,45 +84,15 @@ export interface ProviderClient {
   close(): void;
 }
 
-const nothing: ReadCost = { calls: 0, resends: 0, bytes: 0, tookMs: 0, status: null };
-
 /** Throws `settings.invalid` when an address of the options is neither https nor http on a loopback literal. */
 export function makeProviderClient(options: ProviderOptions, doors: ProviderDoors): ProviderClient {
   const { timeoutMs } = options;
   const parts = joinParts(options, doors);
-  const { gate, catalogs, callers, organizations, readResource, probeOrganization, showAgain } = parts;
+  const { catalogs, callers, organizations, probeOrganization, showAgain } = parts;
 
   const connectionOf = (connectionId: string) => validConnection(doors, connectionId);
   const payOf = makePayOf(doors);
-
-  async function read(request: ReadRequest, signal?: AbortSignal) {
-    let admission = gate.admit(request.address);
-    const connection = chooseConnection(request, doors.connections(), doors.sees);
-    if (!admission.admitted) return { answer: refused(admission), cost: nothing };
-    if (connection === null) return { answer: noConnection(request, doors), cost: nothing };
-    const attempt = new Attempt(timeoutMs, signal);
-    if (catalogs.known(connection) === null) {
-      const result = await catalogs.of(connection, attempt);
-      if ('answer' in result) return { answer: result.answer, cost: attempt.end() };
-      // Only now the gate knows what is named for authorization.
-      admission = gate.admit(request.address);
-      if (!admission.admitted) return { answer: refused(admission), cost: attempt.end() };
-    }
-    const owner = ownerOf(request, connection);
-    const wanted = { url: admission.url, identity: request.resource, owner, connection };
-    const answer = wholeOperation(await readResource(wanted, attempt));
-    return { answer, cost: attempt.end() };
-  }
-
-  /** A claimed owner counts only when the connection sees it, and never as certain. */
-  function ownerOf(
-    { organizationId, hintedOrganizationId: hinted }: ReadRequest,
-    { connectionId }: Connection,
-  ) {
-    if (organizationId !== null) return { organizationId, certain: true };
-    const seen = hinted !== null && doors.sees(connectionId).has(hinted);
-    return { organizationId: seen ? hinted : null, certain: false };
-  }
+  const read = makeReadThrough({ ...parts, timeoutMs }, doors);
 
   async function probe(due: DueProbe, signal?: AbortSignal): Promise<Answer> {
     const claim = { ...due, hintedUser: null, hintedOrganizationId: null };
@@ -295,28 +247,6 @@ function joinParts(options: ProviderOptions, doors: ProviderDoors) {
     listItems,
     showAgain: makeShowAgain(options, doors, proven.show),
   };
-}
-
-function refused({
-  code,
-  detail,
-}: Extract<ReturnType<ReturnType<typeof makeGate>['admit']>, { admitted: false }>): Answer {
-  return { kind: 'address-refused', code, detail };
-}
-
-function noConnection(
-  { organizationId, hintedUser, hintedOrganizationId }: Claim,
-  doors: ProviderDoors,
-): Answer {
-  // What the delivery claims is no reason then: only that user's connections were looked at.
-  if (organizationId === null && hintedUser !== null)
-    return { kind: 'no-connection', detail: 'the user of its subscription has no valid connection' };
-  const owner = organizationId ?? hintedOrganizationId;
-  const detail =
-    owner === null
-      ? 'no owner is known or named'
-      : `no valid connection sees organization ${owner}${unlistedBy(doors)}`;
-  return { kind: 'no-connection', detail };
 }
 
 function unknownConnection(connectionId: string) {

@@ -10,7 +10,7 @@ import type { RawFault, RawListed, RawRead } from '../model/provider-data';
 import { withoutAddresses } from '../model/without-addresses';
 import { attributeRefusal, type Owner } from './attribute-refusal';
 import type { Caller } from './caller';
-import { chooseConnection } from './choose-connection';
+import { type Claim, chooseConnection } from './choose-connection';
 import type { Verdict } from './classify';
 import { withEmbeds } from './embed';
 import { linksOf, unreadLinkOf } from './links';
@@ -118,6 +118,21 @@ function unreachable(doors: ProviderDoors, organizationId: string | null, detail
   const unread = unlistedBy(doors);
   const answer = unread === '' ? ({ kind: 'no-connection', detail } as const) : null;
   return { answer, detail: `${detail}${unread}`, address: null, organizationId };
+}
+
+export function noConnection(
+  { organizationId, hintedUser, hintedOrganizationId }: Claim,
+  doors: ProviderDoors,
+): Answer {
+  // What the delivery claims is no reason then: only that user's connections were looked at.
+  if (organizationId === null && hintedUser !== null)
+    return { kind: 'no-connection', detail: 'the user of its subscription has no valid connection' };
+  const owner = organizationId ?? hintedOrganizationId;
+  const detail =
+    owner === null
+      ? 'no owner is known or named'
+      : `no valid connection sees organization ${owner}${unlistedBy(doors)}`;
+  return { kind: 'no-connection', detail };
 }
 
 /** Whose list may hold what nobody sees: the first of those that could not be read. */

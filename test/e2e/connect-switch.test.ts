@@ -209,3 +209,35 @@ test('a consent of the other kind than the settings name is asked for in its own
   await story.simulator.changeEquipment(machine!.id, { name: 'By OAuth 1' });
   await story.untilEvents(machine!, 1);
 });
+
+test('what one user does not find is read through another who is shown it, and is gone once neither finds it', async () => {
+  stage = await beginConnectStory({
+    flags: { users: 2, overlap: 1 },
+    settings: { GONE_AFTER_SECONDS: '1' },
+  });
+  const { story } = stage;
+  for (const user of ['harrow-user-1', 'harrow-user-2']) await connectUser(user, '--user', user);
+  const [machine] = await story.equipment();
+  const change = (name: string) => story.simulator.changeEquipment(machine!.id, { name });
+  const reader = async () => (await story.readsOf(machine!)).at(-1)!.verdict.user!;
+  const match = { path: new URL(machine!.uri).pathname };
+  const hide = (more: { times?: number } = {}) =>
+    story.simulator.setFaults([{ match, ...more, status: 404 }]);
+  await change('Seen');
+  await story.untilEvents(machine!, 1);
+  await story.untilRest();
+  const first = await reader();
+
+  await hide({ times: 1 });
+  await change('Shared with the other alone');
+  await story.untilEvents(machine!, 2);
+  expect(await reader()).not.toBe(first);
+  await story.untilRest();
+
+  await hide();
+  await change('Gone');
+  await story.untilEvents(machine!, 3);
+  const types = (await story.eventsOf(machine!)).map(({ type }) => type.split('.').at(-2));
+  expect(types).toEqual(['created', 'updated', 'deleted']);
+  expect(await story.untilRest()).toMatchObject({ lost: 0, quarantined: 0 });
+});

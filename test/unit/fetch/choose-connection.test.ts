@@ -1,4 +1,4 @@
-import { type Claim, chooseConnection } from '../../../src/fetch/choose-connection';
+import { type Claim, readersOf } from '../../../src/fetch/choose-connection';
 import { connectionOf } from '../../support/provider-client';
 
 const ann = connectionOf({ connectionId: 'ann', user: 'ann' });
@@ -8,7 +8,7 @@ const eve = connectionOf({ connectionId: 'eve', user: 'eve', status: 'refused' }
 const all = [ann, bob, bobToo, eve];
 const sight: Record<string, string[]> = { ann: ['1', '2'], bob: ['2'], 'bob-2': ['3'], eve: ['1', '4'] };
 
-function chosen(claim: Partial<Claim>): string | null {
+function readers(claim: Partial<Claim>): string[] {
   const whole = {
     connectionId: null,
     organizationId: null,
@@ -16,8 +16,10 @@ function chosen(claim: Partial<Claim>): string | null {
     hintedOrganizationId: null,
     ...claim,
   };
-  return chooseConnection(whole, all, (id) => new Set(sight[id]))?.connectionId ?? null;
+  return readersOf(whole, all, (id) => new Set(sight[id])).map(({ connectionId }) => connectionId);
 }
+
+const chosen = (claim: Partial<Claim>) => readers(claim)[0] ?? null;
 
 test('the connection that last read it is kept', () => {
   expect(chosen({ connectionId: 'bob', organizationId: '2', hintedUser: 'ann' })).toBe('bob');
@@ -37,11 +39,13 @@ test('where the kept one cannot read it, the one whose listing has shown it sinc
   expect(chosen({ ...shown, connectionId: 'eve', shownBy: 'bob-2' })).toBe('ann');
 });
 
-test('what the kept one did not find is read by the one whose listing has shown it since', () => {
-  const shown = { organizationId: '2', connectionId: 'ann', shownBy: 'bob', absentSinceMs: 0 };
-  expect(chosen(shown)).toBe('bob');
-  expect(chosen({ ...shown, shownBy: null })).toBe('ann');
-  expect(chosen({ ...shown, shownBy: 'eve' })).toBe('ann');
+test('after the first come the others who see the owner, each once; of an owner that is not known, only its user’s', () => {
+  expect(readers({ organizationId: '2', connectionId: 'ann', shownBy: 'bob', hintedUser: 'bob' })).toEqual([
+    'ann',
+    'bob',
+  ]);
+  expect(readers({ organizationId: '2', shownBy: 'bob', hintedUser: 'ann' })).toEqual(['bob', 'ann']);
+  expect(readers({ hintedUser: 'bob', hintedOrganizationId: '2' })).toEqual(['bob', 'bob-2']);
 });
 
 test('what a listing has shown since in another organization is read by its connection, unless the kept one sees that too', () => {

@@ -999,6 +999,75 @@ describe('what is not found', () => {
     expect((await staged.client.read(known)).answer.kind).toBe('not-connected');
   });
 
+  describe('through one user', () => {
+    const at = `${equipmentOrigin}/isg/equipment/5`;
+    const resource = { kind: 'equipment', id: '5' } as const;
+    const machine = requestFor(at, { organizationId: '4711', resource, connectionId: 'c1' });
+    const asked = (token: string) =>
+      equipmentApi()
+        .matchHeader('authorization', `Bearer ${token}`)
+        .get('/isg/equipment/5?embed=devices,equipment');
+    const other = 'other-canary-token';
+
+    beforeEach(() => {
+      const connections = [connectionOf(), connectionOf({ connectionId: 'c2', token: new Secret(other) })];
+      staged = stageClient({}, connections);
+      staged.sees.set('c2', new Set(['4711']));
+    });
+
+    /** What the first is answered. */
+    function missed() {
+      catalog(undefined, 2);
+      organizations([]);
+      asked('canary-token').reply(404, '', json);
+    }
+
+    test('is read through another who sees its organization', async () => {
+      missed();
+      catalog();
+      asked(other).reply(200, { id: 5 }, json);
+      const { answer } = await staged.client.read(machine);
+      expect(answer).toMatchObject({ kind: 'ok', document: { connectionId: 'c2' } });
+    });
+
+    test.each([
+      ['not found either', 404, ''],
+      ['refused to that one', 403, said('Access Denied')],
+    ])('and %s is not found by the first', async (_what, status, body) => {
+      missed();
+      catalog(undefined, status === 404 ? 2 : 1);
+      organizations([]);
+      asked(other).reply(status, body, json);
+      const { answer } = await staged.client.read(machine);
+      expect(answer).toMatchObject({ kind: 'gone', connectionId: 'c1' });
+    });
+
+    test('waits while another’s answer is not known', async () => {
+      missed();
+      catalog();
+      asked(other).reply(503, '', json);
+      const { answer } = await staged.client.read(machine);
+      expect(answer).toMatchObject({ kind: 'transient', code: 'status-503', connectionId: 'c2' });
+    });
+
+    test('is gone without asking another where it said so for good, or its owner is only claimed', async () => {
+      catalog(undefined, 2);
+      organizations([]);
+      asked('canary-token').reply(410, '', json);
+      expect((await staged.client.read(machine)).answer).toMatchObject({ kind: 'gone', certain: true });
+      catalog();
+      asked('canary-token').reply(404, '', json);
+      const claimed = {
+        resource: null,
+        organizationId: null,
+        hintedOrganizationId: '4711',
+        hintedUser: null,
+      };
+      const { answer } = await staged.client.read({ ...machine, ...claimed });
+      expect(answer).toMatchObject({ kind: 'gone', connectionId: 'c1' });
+    });
+  });
+
   test('waits when the search cannot be finished', async () => {
     catalog(undefined, 2);
     missing();
