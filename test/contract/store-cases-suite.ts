@@ -145,19 +145,19 @@ export function storeCasesSuite(name: string, open: () => Promise<StoreUnderTest
           },
         );
 
-        test('is another’s where it is shown there later', async () => {
+        test('its address is that one’s from then on, and tells its journey', async () => {
           await hand.publish('1', 'a');
           await hand.put([aliasHintOf('1')]);
-          await hand.store.foundAbsent({ ...heldBy(await hand.take()), againInMs: 600_000, named });
+          const alias = await hand.take();
+          await hand.store.foundAbsent({ ...heldBy(alias), againInMs: 600_000, named });
+          await hand.reopenLater();
           under.advance(1000);
           await hand.finish(await hand.take(), draftOf('1', 'a'));
-          await hand.put([aliasHintOf('1')]);
           under.advance(1000);
-          const alias = await hand.take();
-          expect(alias.resource).toBeNull();
-          await hand.finish(alias, draftOf('2', 'a', { address: alias.address }));
-          expect(await hand.events()).toEqual(['4711 1 created', '4711 1 created']);
-          expect(await hand.ledgerAtRest()).toMatchObject({ accepted: 3, published: 2, unchanged: 1 });
+          await hand.put([aliasHintOf('1')]);
+          expect(await hand.take()).toMatchObject({ address: address('1'), resource: named, generation: 3 });
+          const { steps } = (await hand.store.explain(alias.address))!;
+          expect(steps.filter(({ step }) => step === 'hinted')).toHaveLength(3);
         });
 
         test('is absent like any other where nobody knows what it names', async () => {

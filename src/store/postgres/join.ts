@@ -2,7 +2,7 @@
  * Two addresses of one resource are one task. When a provisional task's read shows a resource that has a task already,
  * the provisional one is joined to it: from then on hints of its address are the other's, and so are those that its
  * read does not cover, as new generations. What its read covers stays with it, and is settled by it. Where its read
- * finds nothing, and its address names a resource, its hints alone are that one's.
+ * finds nothing, and its address names a known resource, it is joined to that one's with all that was not decided.
  */
 import type { ResourceIdentity } from '../../model/resource';
 import { afterGap, type Ending, hintedSince } from './return-task';
@@ -13,45 +13,13 @@ import type { TaskRow } from './task-rows';
 export async function joinTask(slate: Slate, task: TaskRow, target: TaskRow, read: Ending): Promise<boolean> {
   slate.change(task, { joined_to: target.id });
   if (!hintedSince(task, read)) return false;
-  await passHints(slate, task, target, read.generation);
-  return true;
-}
-
-/**
- * What was not found under an address that names a known resource says that this one may be gone: the hints of which nothing
- * was decided are that resource's, and it is read where it stands. The address is not its own: it never showed it. False where
- * nobody knows what it names, or nothing announced it.
- */
-export async function passToNamed(
-  slate: Slate,
-  task: TaskRow,
-  named: ResourceIdentity | undefined,
-): Promise<boolean> {
-  // Of hints that were folded nothing is left that could go on under another task.
-  if (named === undefined || task.kind !== null || task.folded > 0) return false;
-  const known = slate.resource(named.kind, named.id);
-  if (known === undefined) return false;
-  const { context } = slate;
-  const sql = 'SELECT max(generation) AS last FROM reads WHERE task_id = $1';
-  const [decided] = await context.database.all(sql, task.id);
-  const generation = Number(decided?.last ?? 0);
-  if (task.generation <= generation) return false;
-  const first_hint_at = task.covered_hint_at ?? task.first_hint_at;
-  slate.change(task, { absent_since: null, code: null, detail: null, first_hint_at });
-  await passHints(slate, task, known, generation);
-  context.lanes.widen(task.lane);
-  return true;
-}
-
-/** Hints after a generation go on as new ones of another task, which is due for them; the one that had them is done. */
-async function passHints(slate: Slate, task: TaskRow, target: TaskRow, after: number): Promise<void> {
   const { context } = slate;
   const moved = await context.database.run(
     `WITH later AS (DELETE FROM hints WHERE task_id = $1 AND generation > $2 RETURNING generation, delivery_id, element)
      INSERT INTO hints (task_id, generation, delivery_id, element)
      SELECT $3, $4 + row_number() OVER (ORDER BY generation), delivery_id, element FROM later`,
     task.id,
-    after,
+    read.generation,
     target.id,
     target.generation,
   );
@@ -59,7 +27,7 @@ async function passHints(slate: Slate, task: TaskRow, target: TaskRow, after: nu
   slate.change(task, {
     state: 'done',
     due_at: null,
-    generation: after,
+    generation: read.generation,
     settling: false,
     first_hint_at: null,
     covered_hint_at: null,
@@ -80,4 +48,29 @@ async function passHints(slate: Slate, task: TaskRow, target: TaskRow, after: nu
     traceparent: hinted.traceparent,
   });
   if (wakes) context.lanes.expect(target.lane, dueAt!);
+  return true;
+}
+
+/**
+ * What was not found under an address that names a known resource says that this one may be gone: the hints of which nothing
+ * was decided are that resource's, which is read where it stands, and the address is its own from then on. False where nobody
+ * knows what it names, or nothing announced it.
+ */
+export async function joinNamed(
+  slate: Slate,
+  task: TaskRow,
+  { named, ...read }: Ending & { named?: ResourceIdentity },
+): Promise<boolean> {
+  // Of hints that were folded nothing is left that could go on under another task.
+  if (named === undefined || task.kind !== null || task.folded > 0) return false;
+  const known = slate.resource(named.kind, named.id);
+  if (known === undefined) return false;
+  const { context } = slate;
+  const sql = 'SELECT max(generation) AS last FROM reads WHERE task_id = $1';
+  const [decided] = await context.database.all(sql, task.id);
+  const generation = Number(decided?.last ?? 0);
+  if (task.generation <= generation) return false;
+  context.lanes.widen(task.lane);
+  slate.change(task, { first_hint_at: task.covered_hint_at ?? task.first_hint_at });
+  return joinTask(slate, task, known, { ...read, generation });
 }

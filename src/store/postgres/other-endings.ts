@@ -14,7 +14,7 @@ import type {
 } from '../../model/task';
 import { adopt } from './adopt';
 import { hintProbes, holdForProbe, mayBeBlocked } from './ask-probes';
-import { passToNamed } from './join';
+import { joinNamed } from './join';
 import {
   afterGap,
   endTake,
@@ -85,7 +85,7 @@ export async function giveBack(slate: Slate, ending: GivenBack): Promise<void> {
 /** A hint is news also of what was absent: it reads at once, and the absence goes on counting from its first time. */
 export async function foundAbsent(slate: Slate, ending: FoundAbsent): Promise<void> {
   const task = endTake(slate, ending);
-  if (task === null || (await passToNamed(slate, task, ending.named))) return;
+  if (task === null || (await joinNamed(slate, task, ending))) return;
   adopt(slate, task, ending.named);
   const nowMs = slate.context.nowMs();
   const hinted = hintedSince(task, ending);
@@ -114,7 +114,7 @@ export async function finishGone(slate: Slate, ending: FinishedGone): Promise<Fi
     stayDue(slate, task, 'superseded');
     return { outcome: 'refused', reason: 'superseded' };
   }
-  if (await passToNamed(slate, task, ending.named)) return { outcome: 'refused', reason: 'superseded' };
+  if (await joinNamed(slate, task, ending)) return { outcome: 'refused', reason: 'superseded' };
   const present = task.published && !task.deleted;
   if (present && !task.gone_allowed && (await tooManyGone(slate, task, ending.goneShareMax))) {
     const refused = refuse(slate, task, ending, 'mass-disappearance');

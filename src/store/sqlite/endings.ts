@@ -15,7 +15,7 @@ import type {
 import { goneAtOnceMin, goneLately, isTooMany } from '../gone-lately';
 import type { Context } from './context';
 import type { Row } from './database';
-import { passToNamed } from './join';
+import { joinNamed } from './join';
 import { type CachedOrganization, remember } from './organization-cache';
 import { hintProbe, holdForProbe, mayBeBlocked } from './probes';
 import { afterGap, endTake, hintedSince, keptPlace, noteRead, refuse, rest, stayDue } from './return-task';
@@ -75,7 +75,7 @@ export function giveBack(context: Context, ending: GivenBack): void {
 /** A hint is news also of what was absent: it reads at once, and the absence goes on counting from its first time. */
 export function foundAbsent(context: Context, ending: FoundAbsent): void {
   const task = endTake(context, ending);
-  if (task === null || passToNamed(context, task, ending.named)) return;
+  if (task === null || joinNamed(context, task, ending)) return;
   adopt(context, task, ending.named);
   const nowMs = context.nowMs();
   const hinted = hintedSince(task, ending);
@@ -104,7 +104,7 @@ export function finishGone(context: Context, ending: FinishedGone): FinishResult
     stayDue(context, task, 'superseded');
     return { outcome: 'refused', reason: 'superseded' };
   }
-  if (passToNamed(context, task, ending.named)) return { outcome: 'refused', reason: 'superseded' };
+  if (joinNamed(context, task, ending)) return { outcome: 'refused', reason: 'superseded' };
   const present = task.published === 1 && task.deleted !== 1;
   if (present && task.gone_allowed !== 1 && tooManyGone(context, task, ending.goneShareMax)) {
     const refused = refuse(context, task, ending, 'mass-disappearance');

@@ -2,7 +2,7 @@
  * Two addresses of one resource are one task. When a provisional task's read shows a resource that has a task already,
  * the provisional one is joined to it: from then on hints of its address are the other's, and so are those that its
  * read does not cover, as new generations. What its read covers stays with it, and is settled by it. Where its read
- * finds nothing, and its address names a resource, its hints alone are that one's.
+ * finds nothing, and its address names a known resource, it is joined to that one's with all that was not decided.
  */
 import type { ResourceIdentity } from '../../model/resource';
 import type { Context } from './context';
@@ -12,47 +12,20 @@ import { afterGap, type Ending, hintedSince } from './return-task';
 
 /** True when later hints went on under the other task: then the joined one is done. */
 export function joinTask(context: Context, task: Row, resourceTaskId: number, read: Ending): boolean {
-  context.database.run('UPDATE tasks SET joined_to = ? WHERE id = ?', resourceTaskId, Number(task.id));
+  const { database } = context;
+  const taskId = Number(task.id);
+  database.run('UPDATE tasks SET joined_to = ? WHERE id = ?', resourceTaskId, taskId);
   if (!hintedSince(task, read)) return false;
-  passHints(context, task, resourceTaskId, read.generation);
-  return true;
-}
-
-/**
- * What was not found under an address that names a known resource says that this one may be gone: the hints of which nothing
- * was decided are that resource's, and it is read where it stands. The address is not its own: it never showed it. False where
- * nobody knows what it names, or nothing announced it.
- */
-export function passToNamed(context: Context, task: Row, named: ResourceIdentity | undefined): boolean {
-  // Of hints that were folded nothing is left that could go on under another task.
-  if (named === undefined || task.kind !== null || Number(task.folded) > 0) return false;
-  const { database } = context;
-  const known = database.get('SELECT id FROM tasks WHERE kind = ? AND resource_id = ?', named.kind, named.id);
-  const taskId = Number(task.id);
-  const decided = database.get('SELECT max(generation) AS last FROM reads WHERE task_id = ?', taskId);
-  const generation = Number(decided?.last ?? 0);
-  if (known === undefined || Number(task.generation) <= generation) return false;
-  database.run('UPDATE tasks SET absent_since = NULL, code = NULL, detail = NULL WHERE id = ?', taskId);
-  const first_hint_at = (task.covered_hint_at ?? task.first_hint_at) as number | null;
-  passHints(context, { ...task, first_hint_at }, Number(known.id), generation);
-  context.lanes.widen(String(task.lane));
-  return true;
-}
-
-/** Hints after a generation go on as new ones of another task, which is due for them; the one that had them is done. */
-function passHints(context: Context, task: Row, resourceTaskId: number, after: number): void {
-  const { database } = context;
-  const taskId = Number(task.id);
   const later = database.all(
     'SELECT generation, delivery_id, element FROM hints WHERE task_id = ? AND generation > ? ORDER BY generation',
     taskId,
-    after,
+    read.generation,
   );
-  database.run('DELETE FROM hints WHERE task_id = ? AND generation > ?', taskId, after);
+  database.run('DELETE FROM hints WHERE task_id = ? AND generation > ?', taskId, read.generation);
   database.run(
     `UPDATE tasks SET state = 'done', due_at = NULL, generation = ?, settling = 0, first_hint_at = NULL,
        covered_hint_at = NULL, folded = 0 WHERE id = ?`,
-    after,
+    read.generation,
     taskId,
   );
   const target = database.get('SELECT * FROM tasks WHERE id = ?', resourceTaskId)!;
@@ -84,4 +57,27 @@ function passHints(context: Context, task: Row, resourceTaskId: number, after: n
     resourceTaskId,
   );
   if (wakes) context.lanes.expect(String(target.lane), dueAt!);
+  return true;
+}
+
+/**
+ * What was not found under an address that names a known resource says that this one may be gone: the hints of which nothing
+ * was decided are that resource's, which is read where it stands, and the address is its own from then on. False where nobody
+ * knows what it names, or nothing announced it.
+ */
+export function joinNamed(
+  context: Context,
+  task: Row,
+  { named, ...read }: Ending & { named?: ResourceIdentity },
+): boolean {
+  // Of hints that were folded nothing is left that could go on under another task.
+  if (named === undefined || task.kind !== null || Number(task.folded) > 0) return false;
+  const { database } = context;
+  const known = database.get('SELECT id FROM tasks WHERE kind = ? AND resource_id = ?', named.kind, named.id);
+  const sql = 'SELECT max(generation) AS last FROM reads WHERE task_id = ?';
+  const generation = Number(database.get(sql, Number(task.id))?.last ?? 0);
+  if (known === undefined || Number(task.generation) <= generation) return false;
+  context.lanes.widen(String(task.lane));
+  const first_hint_at = (task.covered_hint_at ?? task.first_hint_at) as number | null;
+  return joinTask(context, { ...task, first_hint_at }, Number(known.id), { ...read, generation });
 }
