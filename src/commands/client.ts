@@ -214,6 +214,12 @@ function problemOf(url: string, status: number, body: unknown): Error {
   if (known === 'settings.invalid' && code !== 'operations.settings') {
     return new Problem(known, `OPERATIONS_TOKEN must be the token of the service at ${url}`);
   }
+  if (typeof code === 'string' && code.startsWith('webhook.')) {
+    return new Problem(
+      'settings.invalid',
+      `TRAMLINE_URL must name the operations listener: the one at ${url} takes deliveries`,
+    );
+  }
   const said = typeof detail === 'string' ? detail : typeof title === 'string' ? title : null;
   if (known !== undefined && said !== null) return new Problem(known, said);
   const what =

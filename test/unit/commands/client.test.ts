@@ -146,6 +146,15 @@ describe('another program', () => {
     });
   });
 
+  test('that is our own public listener is said to be the wrong one', async () => {
+    const problem = JSON.stringify({ title: 'Not found', status: 404, code: 'webhook.not-found' });
+    const client = await listen((_request, response) => response.writeHead(404).end(problem));
+    await expect(client.ledger()).rejects.toMatchObject({
+      code: 'settings.invalid',
+      message: expect.stringMatching(/^TRAMLINE_URL must name the operations listener: .* takes deliveries$/),
+    });
+  });
+
   test('that leads elsewhere does not get the token there', async () => {
     const seen: unknown[] = [];
     const client = await listen((request, response) => {
