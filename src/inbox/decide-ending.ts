@@ -3,6 +3,7 @@
  * task. Documents are judged elsewhere; an `ok` never comes here.
  */
 import type { Answer } from '../model/answer';
+import { toldIn } from '../model/answer-words';
 import type {
   FinishedGone,
   FoundAbsent,
@@ -69,7 +70,7 @@ export function decideEnding(
   rules: EndingRules,
 ): Ending {
   const held = heldBy(task);
-  const given = { ...held, dueAtMs: task.dueAtMs };
+  const given = { ...held, dueAtMs: task.dueAtMs, agedMs: 0, detail: null };
   const postpone = (dueInMs: number, code: string, detail: string | null, own = false): Ending => ({
     verb: 'postpone',
     ending: { ...held, dueInMs, own, agedMs: own ? sinceFailureMs : 0, code, detail },
@@ -101,7 +102,11 @@ export function decideEnding(
       const { connectionId } = answer;
       const refusedAddress = proven ? task.address : null;
       const probe = organizationId === null ? null : { organizationId, refusedAddress, connectionId };
-      return { verb: 'giveBack', ending: { ...given, code: answer.kind, probe, dueInMs: back() } };
+      const detail = `it is refused while its organization may be read${toldIn(answer)}`;
+      // Nothing was found that would have parked it: so it waits with an end.
+      if (tooOld && task.code === answer.kind) return quarantine('no-access', detail);
+      const aging = { agedMs: sinceFailureMs, detail };
+      return { verb: 'giveBack', ending: { ...given, ...aging, code: answer.kind, probe, dueInMs: back() } };
     }
     case 'reauthorize':
       return { verb: 'giveBack', ending: { ...given, code: answer.kind, probe: null, dueInMs: 0 } };

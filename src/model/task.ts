@@ -118,6 +118,9 @@ export interface GivenBack extends Ending {
   probe: RefusedRequest | null;
   /** How long the task alone waits: no organization is known, or the one that was probed was found not to be blocked. */
   dueInMs: number;
+  /** By how many milliseconds the task alone ages while it waits so, and why it does. */
+  agedMs: number;
+  detail: string | null;
   /** When it had fallen due: what waits for its organization keeps its place among what else waits for it. */
   dueAtMs: number;
 }

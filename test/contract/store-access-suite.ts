@@ -41,13 +41,17 @@ export function storeAccessSuite(name: string, openStore: () => Promise<StoreUnd
       {
         refusedAddress = task.address,
         dueInMs = 0,
-      }: { refusedAddress?: string | null; dueInMs?: number } = {},
+        agedMs = 0,
+        detail = null,
+      }: { refusedAddress?: string | null; dueInMs?: number; agedMs?: number; detail?: string | null } = {},
     ) =>
       hand.store.giveBack({
         ...heldBy(task),
         code: 'action-required',
         probe: { organizationId: '4711', refusedAddress, connectionId: 'c1' },
         dueInMs,
+        agedMs,
+        detail,
       });
     const probesNow = async () =>
       (await hand.store.takeProbes(10, 30_000)).map(({ organizationId }) => organizationId);
@@ -91,6 +95,23 @@ export function storeAccessSuite(name: string, openStore: () => Promise<StoreUnd
         expect(await hand.store.nextDueInMs('probe')).toBe(minuteMs - 1000);
         await hand.put([hintOf('other')]);
         expect(await hand.store.take(10)).toMatchObject([{ address: address('other') }]);
+      });
+
+      test('ages its task only while that is left alone, which says why', async () => {
+        const why = { dueInMs: 5000, agedMs: 3000, detail: 'terms' };
+        const waiting = () => hand.store.listTasks({ state: null, limit: 9, after: 0 });
+        await hand.put(hints(1));
+        await refused(await hand.take(), why);
+        expect(await waiting()).toMatchObject([{ code: 'action-required', detail: null }]);
+        await probesNow();
+        await hand.observe(open);
+        under.advance(1000);
+        const held = await hand.take();
+        expect(held).toMatchObject({ agedMs: 0, failedAtMs: null });
+        await refused(held, why);
+        expect(await waiting()).toMatchObject([{ code: 'action-required', detail: 'terms' }]);
+        under.advance(5000);
+        expect(await hand.take()).toMatchObject({ agedMs: 3000, failedAtMs: under.nowMs() - 5000 });
       });
 
       test('of what is not proven to be the organization’s lets that be asked itself, and holds it once', async () => {

@@ -285,7 +285,14 @@ export function storeAlertsSuite(name: string, openStore: () => Promise<StoreUnd
       for (let round = 0; round < 50; round += 1) await probeAll();
       const probe = { organizationId: '4711', refusedAddress: address('a'), connectionId: 'c1' };
       const task = await hand.takeAt(address('a'));
-      await hand.store.giveBack({ ...heldBy(task), code: 'action-required', probe, dueInMs: 0 });
+      await hand.store.giveBack({
+        ...heldBy(task),
+        code: 'action-required',
+        probe,
+        dueInMs: 0,
+        agedMs: 0,
+        detail: null,
+      });
       const refusedMs = under.nowMs();
       let paged: unknown[] = [];
       while (paged.length === 0 && under.nowMs() - refusedMs < 60_000) {

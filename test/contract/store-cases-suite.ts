@@ -321,7 +321,14 @@ export function storeCasesSuite(name: string, open: () => Promise<StoreUnderTest
         'given back',
         'action-required',
         (task: Parameters<typeof heldBy>[0]) =>
-          hand.store.giveBack({ ...heldBy(task), code: 'action-required', probe: null, dueInMs: 5000 }),
+          hand.store.giveBack({
+            ...heldBy(task),
+            code: 'action-required',
+            probe: null,
+            dueInMs: 5000,
+            agedMs: 0,
+            detail: null,
+          }),
       ],
       ['found absent', 'absent-once', absentOnce],
       [
@@ -505,7 +512,13 @@ export function storeCasesSuite(name: string, open: () => Promise<StoreUnderTest
         expect(await hand.store.hasten()).toBe(1);
         expect(await hand.store.take(1)).toEqual([]);
         under.advance(1000);
-        const unattributed = { code: 'refused-unattributed', probe: null, dueInMs: 1 };
+        const unattributed = {
+          code: 'refused-unattributed',
+          probe: null,
+          dueInMs: 1,
+          agedMs: 0,
+          detail: null,
+        };
         await hand.store.giveBack({ ...heldBy(await hand.take()), ...unattributed });
         expect(await hand.store.take(1)).toEqual([]);
         expect(await hand.store.nextDueInMs('task')).toBe(1000);

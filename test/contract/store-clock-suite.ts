@@ -171,7 +171,14 @@ export function storeClockSuite(
       await hand.put([hintOf('1')]);
       const task = await hand.take();
       const probe = { organizationId: '4711', refusedAddress: address('1'), connectionId: 'c1' };
-      await hand.store.giveBack({ ...heldBy(task), dueInMs: 0, code: 'forbidden', probe });
+      await hand.store.giveBack({
+        ...heldBy(task),
+        dueInMs: 0,
+        agedMs: 0,
+        code: 'forbidden',
+        detail: null,
+        probe,
+      });
       await setBack();
       under.advance(30_000);
       expect(await hand.store.take(1)).toHaveLength(1);

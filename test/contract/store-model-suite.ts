@@ -191,10 +191,10 @@ function endings() {
           // It waits for that one, also where a later hint names another.
           w.restrained.add(organizationId).add(w.claims.get(task.address)!);
           const probe = { organizationId, refusedAddress: task.address, connectionId: 'c1' };
-          return store.giveBack({ ...ending, code: 'c', probe, dueInMs: 0 });
+          return store.giveBack({ ...ending, code: 'c', probe, dueInMs: 0, agedMs: 0, detail: null });
         }
         case 'alone':
-          return store.giveBack({ ...ending, code: 'c', probe: null, dueInMs: 100 });
+          return store.giveBack({ ...ending, code: 'c', probe: null, dueInMs: 100, agedMs: 0, detail: null });
         case 'quarantine':
           return w.hand.quarantine(task);
         case 'back':

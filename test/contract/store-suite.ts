@@ -472,7 +472,14 @@ export function storeSuite(name: string, open: () => Promise<StoreUnderTest>): v
         await put([hintOf('1'), hintOf('2')]);
         const task = await take();
         const probe = { organizationId: '4711', refusedAddress: task.address, connectionId: 'c1' };
-        await store.giveBack({ ...heldBy(task), code: 'action-required', probe, dueInMs: 0 });
+        await store.giveBack({
+          ...heldBy(task),
+          code: 'action-required',
+          probe,
+          dueInMs: 0,
+          agedMs: 0,
+          detail: null,
+        });
         expect(await store.take(10)).toEqual([]);
         expect(await store.takeProbes(10, 30_000)).toMatchObject([
           { organizationId: '4711', refusedAddress: task.address, connectionId: 'c1', epoch: 1 },

@@ -63,16 +63,18 @@ export async function giveBack(slate: Slate, ending: GivenBack): Promise<void> {
     alone || stale
       ? afterGap(slate, task, context.nowMs() + (alone ? ending.dueInMs : 0))
       : keptPlace(task, ending.dueAtMs);
-  // What waits alone waits longer each time.
+  // What waits alone waits longer each time, and not for ever.
   const waits = alone && ending.dueInMs > 0;
   slate.change(task, {
     state: alone ? 'postponed' : 'due',
     due_at: dueAt,
     lane,
     attempts: task.attempts + (waits ? 1 : 0),
+    aged_ms: task.aged_ms + (waits ? ending.agedMs : 0),
+    failed_at: waits ? context.nowMs() : task.failed_at,
     own: false,
     code: ending.code,
-    detail: null,
+    detail: waits ? ending.detail : null,
   });
   if (probe !== null && !stale) {
     if (alone)

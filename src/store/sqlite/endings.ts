@@ -54,15 +54,19 @@ export function giveBack(context: Context, ending: GivenBack): void {
     alone || stale
       ? afterGap(context, task, context.nowMs() + (alone ? ending.dueInMs : 0))
       : keptPlace(task, ending.dueAtMs);
-  // What waits alone waits longer each time.
+  // What waits alone waits longer each time, and not for ever.
   const waits = alone && ending.dueInMs > 0;
   context.database.run(
-    'UPDATE tasks SET state = ?, due_at = ?, lane = ?, attempts = attempts + ?, own = 0, code = ?, detail = NULL WHERE id = ?',
+    `UPDATE tasks SET state = ?, due_at = ?, lane = ?, attempts = attempts + ?, aged_ms = aged_ms + ?,
+       failed_at = coalesce(?, failed_at), own = 0, code = ?, detail = ? WHERE id = ?`,
     alone ? 'postponed' : 'due',
     dueAt,
     lane,
     waits ? 1 : 0,
+    waits ? ending.agedMs : 0,
+    waits ? context.nowMs() : null,
     ending.code,
+    waits ? ending.detail : null,
     ending.taskId,
   );
   if (probe !== null && !stale) {

@@ -167,6 +167,20 @@ describe('refusals', () => {
       ending: { probe: null, dueInMs: 2000 },
     });
   });
+  test('again and again of an organization that may be read ages, and is set aside in the end with its words and its place', () => {
+    const refused = { ...terms, actionUrl: 'https://p.example/terms', message: 'm' };
+    const before = { code: 'action-required', failedAtMs: situation.nowMs - 3000 };
+    const place = 'a customer acts at https://p.example/terms – m';
+    const detail = `it is refused while its organization may be read; ${place}`;
+    expect(decide(refused, before)).toMatchObject({ verb: 'giveBack', ending: { agedMs: 3000, detail } });
+    const old = { ...before, agedMs: rules.retryAgeMs - 3000 };
+    expect(decide(refused, old)).toMatchObject({
+      verb: 'quarantineTask',
+      ending: { reason: 'no-access', detail },
+    });
+    // What it failed of before was something else.
+    expect(decide(refused, { ...old, code: 'http-503' }).verb).toBe('giveBack');
+  });
   test('that nobody can be asked about waits and ages, and is set aside in the end', () => {
     const refused = { kind: 'refused-unattributed', connectionId: 'c1', message: 'm' } as const;
     const decided = decide(refused, { failedAtMs: situation.nowMs - 3000 });
