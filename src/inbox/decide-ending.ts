@@ -171,9 +171,12 @@ function decideGone(
   const absentForMs = task.absentSinceMs === null ? null : Math.max(0, situation.nowMs - task.absentSinceMs);
   if (certain || (absentForMs !== null && absentForMs >= rules.goneAfterMs)) {
     const { observedAt, traceparent } = situation;
+    const { goneShareMax } = rules;
+    // Whatever only stayed away was read twice, so long apart that no read model lags for that time.
+    const settleMs = certain ? rules.settleMs : 0;
     return {
       verb: 'finishGone',
-      ending: { ...held, observedAt, traceparent, goneShareMax: rules.goneShareMax, ...about },
+      ending: { ...held, observedAt, traceparent, goneShareMax, settleMs, ...about },
     };
   }
   const leftMs = rules.goneAfterMs - (absentForMs ?? 0);

@@ -82,6 +82,8 @@ export interface FinishedGone extends Ending {
   traceparent: string | null;
   /** Stops when more than this share of the organization's resources, at least 20, goes at once. */
   goneShareMax: number;
+  /** It is read once more after so long: the provider may have said so of what is there again. 0: it is not. */
+  settleMs: number;
 }
 
 /** Not found once: asked again later before it is believed. */

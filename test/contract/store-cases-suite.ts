@@ -372,6 +372,29 @@ export function storeCasesSuite(name: string, open: () => Promise<StoreUnderTest
         expect((await hand.take()).absentSinceMs).toBeNull();
       });
 
+      test('that is certain is read once more, which finds what is there again', async () => {
+        const settleMs = 30_000;
+        await hand.publish('1', 'a');
+        for (const change of ['deleted', null]) {
+          await hand.put([hintOf('1')]);
+          under.advance(1000);
+          expect(await hand.store.finishGone({ ...goneBy(await hand.take()), settleMs })).toMatchObject({
+            eventIds: change === null ? [] : [expect.anything()],
+            again: true,
+          });
+          expect(await hand.store.ledger()).toMatchObject({ waiting: 1 });
+          under.advance(settleMs);
+          const settling = await hand.take();
+          expect(settling.settling).toBe(true);
+          if (change === null) await hand.finish(settling, draftOf('1', 'a'), { settleMs });
+          else
+            expect(await hand.store.finishGone({ ...goneBy(settling), settleMs })).toMatchObject({
+              again: false,
+            });
+        }
+        expect(await hand.events()).toEqual(['4711 1 created', '4711 2 deleted', '4711 3 created']);
+      });
+
       test('of what was never seen is gone without an event', async () => {
         await hand.put([hintOf('1', null)]);
         await absentOnce(await hand.take());

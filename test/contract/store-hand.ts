@@ -85,6 +85,7 @@ export const goneBy = (task: TakenTask) => ({
   observedAt: '2026-01-01T00:00:00.000Z',
   traceparent: null,
   goneShareMax: 0.05,
+  settleMs: 0,
 });
 
 export const terms = {

@@ -224,7 +224,12 @@ export function storeSuite(name: string, open: () => Promise<StoreUnderTest>): v
       test('a gone resource is deleted, and created again goes on in its sequence', async () => {
         await publish('1', 'a');
         await put([hintOf('1')]);
-        const gone = { observedAt: '2026-01-01T00:00:00.000Z', traceparent: null, goneShareMax: 0.05 };
+        const gone = {
+          observedAt: '2026-01-01T00:00:00.000Z',
+          traceparent: null,
+          goneShareMax: 0.05,
+          settleMs: 0,
+        };
         expect(await store.finishGone({ ...heldBy(await take()), ...gone })).toMatchObject({
           outcome: 'gone',
         });

@@ -57,6 +57,25 @@ test.each(['equipment', 'field-operation'] as const)(
   },
 );
 
+test('what is there again after it was gone for certain is published, though it is announced before it is shown', async () => {
+  story = await beginStory({ settings: { SETTLE_SECONDS: '1' } });
+  const [machine] = await story.equipment();
+  await story.simulator.changeEquipment(machine!.id, { name: 'There' });
+  await story.untilEvents(machine!, 1);
+  const truth = `${story.simulator.control}/equipment/${machine!.id}`;
+  expect((await fetch(`${truth}?gone=true`, { method: 'DELETE' })).ok).toBe(true);
+  await story.untilEvents(machine!, 2);
+  await story.untilRest();
+  await story.simulator.setFaults([
+    { match: { path: new URL(machine!.uri).pathname }, lagMs: 600, times: 1 },
+  ]);
+  expect((await fetch(`${truth}/restore`, { method: 'POST' })).ok).toBe(true);
+  const events = await story.untilEvents(machine!, 3);
+  expect(events.map(({ type }) => type.split('.').at(-2))).toEqual(['created', 'deleted', 'created']);
+  expect(await story.untilRest()).toMatchObject({ published: 2, gone: 1, lost: 0 });
+  await expectExitsToAgree(story);
+});
+
 test('a time of modification that has not come yet does not keep out the changes after it', async () => {
   story = await beginStory({ settings: { SETTLE_SECONDS: '0' } });
   const operation = (await story.simulator.state()).fieldOperations[0]!;

@@ -23,6 +23,7 @@ import {
   keptPlace,
   refuse,
   rest,
+  settles,
   stayDue,
 } from './return-task';
 import type { Slate } from './slate';
@@ -129,10 +130,10 @@ export async function finishGone(slate: Slate, ending: FinishedGone): Promise<Fi
     deleted: present || task.deleted,
     absent_since: null,
   });
-  const { taskId, fence, generation } = ending;
+  const { taskId, fence, generation, settleMs } = ending;
   const said = { outcome: 'gone', reason: null, eventIds, connectionId: null, switchedFrom: null };
-  slate.note({ taskId, fence, generation, ...said, settles: false });
-  const again = rest(slate, task, ending, 0, task.lane);
+  slate.note({ taskId, fence, generation, ...said, settles: settles(task, ending, settleMs) });
+  const again = rest(slate, task, ending, settleMs, task.lane);
   slate.context.lanes.widen(task.lane);
   return { outcome: 'gone', eventIds, again };
 }

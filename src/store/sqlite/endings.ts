@@ -18,7 +18,17 @@ import type { Row } from './database';
 import { joinNamed } from './join';
 import { type CachedOrganization, remember } from './organization-cache';
 import { hintProbe, holdForProbe, mayBeBlocked } from './probes';
-import { afterGap, endTake, hintedSince, keptPlace, noteRead, refuse, rest, stayDue } from './return-task';
+import {
+  afterGap,
+  endTake,
+  hintedSince,
+  keptPlace,
+  noteRead,
+  refuse,
+  rest,
+  settles,
+  stayDue,
+} from './return-task';
 import { adopt } from './unclaimed';
 import { writeEvent } from './write-event';
 
@@ -123,8 +133,9 @@ export function finishGone(context: Context, ending: FinishedGone): FinishResult
   );
   const eventId = eventIds[0] ?? null;
   const said = { outcome: 'gone', reason: null, eventId, connectionId: null, switchedFrom: null };
-  noteRead(context, ending, { ...said, settles: false });
-  const again = rest(context, task, ending, 0, String(task.lane));
+  const { settleMs } = ending;
+  noteRead(context, ending, { ...said, settles: settles(task, ending, settleMs) });
+  const again = rest(context, task, ending, settleMs, String(task.lane));
   context.lanes.widen(String(task.lane));
   return { outcome: 'gone', eventIds, again };
 }

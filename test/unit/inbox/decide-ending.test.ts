@@ -96,7 +96,13 @@ describe('absence', () => {
   test('twice, far enough apart, is gone', () => {
     expect(decide(gone, { absentSinceMs: 400_000 })).toEqual({
       verb: 'finishGone',
-      ending: { ...held, observedAt: situation.observedAt, traceparent: 'tp', goneShareMax: 0.05 },
+      ending: {
+        ...held,
+        observedAt: situation.observedAt,
+        traceparent: 'tp',
+        goneShareMax: 0.05,
+        settleMs: 0,
+      },
     });
   });
   test('what nothing but its address names is told with it', () => {
@@ -129,8 +135,10 @@ describe('absence', () => {
     expect(decide(gone, of, { isConnected: (id) => id !== 'c2' }).verb).toBe('postpone');
     expect(decide(gone, of, { isConnected: (id) => id === 'c1' }).verb).toBe('finishGone');
   });
-  test('certain is gone at once', () => {
-    expect(decide({ ...gone, certain: true }).verb).toBe('finishGone');
+  test('certain is gone at once, and read once more, since what is there again may not be shown yet', () => {
+    const { settleMs } = rules;
+    expect(settleMs).toBeGreaterThan(0);
+    expect(decide({ ...gone, certain: true })).toMatchObject({ verb: 'finishGone', ending: { settleMs } });
   });
 });
 
