@@ -68,7 +68,8 @@ export function makeReadThrough(
       for (const other of others.slice(0, othersMax)) {
         const told = await readBy(other, request, attempt);
         if (saysNothing(told)) continue;
-        answer = told;
+        // Whether it is the resource's own failure shows what else is read where this one is, and the other may read nothing else.
+        answer = told.kind === 'transient' ? { ...told, connectionId: first.connectionId } : told;
         break;
       }
     }

@@ -241,3 +241,27 @@ test('what one user does not find is read through another who is shown it, and i
   expect(types).toEqual(['created', 'updated', 'deleted']);
   expect(await story.untilRest()).toMatchObject({ lost: 0, quarantined: 0 });
 });
+
+test('what one user does not find, while another is only answered with a failure, is set aside in the end', async () => {
+  stage = await beginConnectStory({
+    flags: { users: 2, overlap: 1 },
+    settings: { GONE_AFTER_SECONDS: '1', RETRY_AGE_SECONDS: '3' },
+  });
+  const { story } = stage;
+  for (const user of ['harrow-user-1', 'harrow-user-2']) await connectUser(user, '--user', user);
+  const [missed, read] = await story.equipment();
+  await story.simulator.changeEquipment(missed!.id, { name: 'Seen' });
+  await story.untilEvents(missed!, 1);
+  await story.untilRest();
+  // Whoever is asked first finds nothing, and the other is asked after that.
+  const match = { path: new URL(missed!.uri).pathname };
+  const answers = Array.from({ length: 80 }, (_, at) => ({ match, times: 1, status: at % 2 ? 503 : 404 }));
+  await story.simulator.setFaults(answers);
+  await story.simulator.changeEquipment(missed!.id, { name: 'Missed' });
+  let changes = 0;
+  await until(async () => {
+    await story.simulator.changeEquipment(read!.id, { name: `Read ${changes++}` });
+    return (await story.quarantine()).length > 0;
+  }, soon);
+  expect(await story.quarantine()).toMatchObject([{ reason: 'never-readable', address: missed!.uri }]);
+});
