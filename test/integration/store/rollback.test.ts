@@ -4,6 +4,7 @@
  * them only the order is the same.
  */
 import { rmSync } from 'node:fs';
+import type { Inbox } from '../../../src/model/store';
 import type { TakenTask } from '../../../src/model/task';
 import type { Database } from '../../../src/store/sqlite/database';
 import { type Call, type CallResult, openEngine } from '../../../src/store/sqlite/engine';
@@ -50,6 +51,8 @@ jest.mock('../../../src/store/sqlite/database', () => {
 
 /** As SQLite says it: the low byte of the code names the kind. */
 const sqliteError = (errcode: number) => Object.assign(new Error(`errcode ${errcode}`), { errcode });
+
+afterEach(() => Object.assign(fault, { commit: null, write: null, rollback: null }));
 
 const startMs = Date.parse('2026-01-01T00:00:00Z');
 
@@ -255,16 +258,24 @@ function endingOf(
   const { organization: organizationId } = what;
   const rest = { connectionId: 'c1', traceparent: null, reconciled: false, settleMs: 3000 };
   const probe = { organizationId, refusedAddress: task.address, connectionId: 'c1' };
-  const args = {
+  const given: { [Verb in typeof does]: Parameters<Inbox[Verb]>[0] } = {
     finish: { ...held, draft: draftOf(resource, what.content, { organizationId }), ...rest },
     finishGone: goneBy(task),
     foundAbsent: { ...held, againInMs: 2000 },
     postpone: { ...held, dueInMs: 2000, own: what.content === 'a', agedMs: 0, code: 'c', detail: null },
-    giveBack: { ...held, code: 'c', probe: what.content === 'a' ? probe : null, dueInMs: 100 },
+    giveBack: {
+      ...held,
+      dueAtMs: task.dueAtMs,
+      code: 'c',
+      probe: what.content === 'a' ? probe : null,
+      dueInMs: 100,
+      agedMs: 0,
+      detail: null,
+    },
     quarantineTask: { ...held, reason: 'no-access', path: '', detail: null, raw: null },
     releaseLeases: [task],
-  }[does];
-  return { verb: does, args: [args] };
+  };
+  return { verb: does, args: [given[does]] };
 }
 
 /** With each fence and revision as its place in their order. */
