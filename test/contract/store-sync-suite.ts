@@ -704,6 +704,21 @@ export function storeSyncSuite(name: string, open: () => Promise<StoreUnderTest>
       expect(await hand.store.take(100)).toHaveLength(21);
     });
 
+    test('of many that one user is not shown, and another is, each run reads those that were not read for longest', async () => {
+      const many = Object.fromEntries(Array.from({ length: 43 }, (_, index) => [String(index), 'a']));
+      await runOver(many);
+      const read = new Set<string>();
+      for (const count of [21, 42]) {
+        under.advance(1000);
+        expect(await runOver({ 0: 'a' })).toMatchObject({ absent: 21 });
+        for (const task of await hand.store.take(100)) {
+          read.add(task.address);
+          await hand.finish(task, draftOf(task.resource!.id, 'a'));
+        }
+        expect(read.size).toBe(count);
+      }
+    });
+
     test('a listing that showed only changes, or that none happened, misses nothing', async () => {
       await runOver({ 1: 'a', 2: 'b' });
       const begun = await begin();

@@ -195,7 +195,10 @@ export async function hintAbsent(
   return absent.length;
 }
 
-/** At rest, not read since the run began, and in no listing that the run came to the end of. */
+/**
+ * At rest, not read since the run began, and in no listing that the run came to the end of. First what was not read for
+ * longest: of many that only another user is shown, each has its turn.
+ */
 async function absentOf(
   { database }: Context,
   run: number,
@@ -207,11 +210,11 @@ async function absentOf(
   const known = `t.organization_id = $1 AND t.kind = $2 AND t.published AND NOT t.deleted AND t.state = 'done'
     AND t.accepted_revision <= $3`;
   const rows = await database.all(
-    `SELECT t.id FROM listings l JOIN tasks t ON t.listed_in = l.id
+    `SELECT t.id, t.read_at FROM listings l JOIN tasks t ON t.listed_in = l.id
      WHERE l.organization_id = $1 AND ${known} AND NOT (l.ended = $4 AND t.listed_run >= l.whole)
      UNION ALL
-     SELECT t.id FROM tasks t WHERE t.listed_in IS NULL AND ${known}
-     LIMIT $5`,
+     SELECT t.id, t.read_at FROM tasks t WHERE t.listed_in IS NULL AND ${known}
+     ORDER BY read_at NULLS FIRST LIMIT $5`,
     organizationId,
     kind,
     begun?.revision ?? 0,

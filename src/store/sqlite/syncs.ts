@@ -213,7 +213,10 @@ export function hintAbsent(
   return absent.length;
 }
 
-/** At rest, not read since the run began, and in no listing that the run came to the end of. */
+/**
+ * At rest, not read since the run began, and in no listing that the run came to the end of. First what was not read for
+ * longest: of many that only another user is shown, each has its turn.
+ */
 function absentOf(
   context: Context,
   run: number,
@@ -230,7 +233,7 @@ function absentOf(
      WHERE l.organization_id = ? AND ${known} AND NOT (l.ended = ? AND t.listed_run >= l.whole)
      UNION ALL
      SELECT t.id, t.lane, t.read_at FROM tasks t WHERE t.listed_in IS NULL AND ${known}
-     LIMIT ?`,
+     ORDER BY read_at NULLS FIRST LIMIT ?`,
     organizationId,
     organizationId,
     kind,
