@@ -18,6 +18,8 @@ export interface Statements {
   all(sql: string, ...values: Value[]): Promise<Row[]>;
   /** The number of rows changed. */
   run(sql: string, ...values: Value[]): Promise<number>;
+  /** Nobody sees its answer: it leaves in one write with the commit, after those that were told so before. */
+  last(sql: string, ...values: Value[]): void;
 }
 
 export interface TransactionOptions {
@@ -88,14 +90,19 @@ export function openDatabase(settings: DatabaseSettings, nowMs: (() => number) |
     const { statementMs = statementMsMax } = options;
     const client = await borrow();
     let failed: Error | undefined;
-    const course: Course = { isOver: false };
+    const course: Course = { isOver: false, last: [] };
     try {
       const begun = await begin(client, options, statementMs);
       const statements = statementsOf(client, nameOf, statementMs, course);
-      const result = await work(statements, nowMs?.() ?? begun).finally(() => (course.isOver = true));
-      await query(client, { text: 'COMMIT' }, statementMs);
+      const result = await work(statements, nowMs?.() ?? begun);
+      const lastOnes = course.last.map(({ sql, values }) => statements.run(sql, ...values));
+      course.isOver = true;
+      // Where a statement failed it takes all back, and says so.
+      const [{ command }] = await Promise.all([query(client, { text: 'COMMIT' }, statementMs), ...lastOnes]);
+      if (command !== 'COMMIT') throw course.causeOfAbort ?? new Error(`ended by ${command}`);
       return result;
     } catch (error) {
+      course.isOver = true;
       failed = error as Error;
       if (isBroken(failed)) throw failed;
       await query(client, { text: 'ROLLBACK' }, statementMs).then(
@@ -262,6 +269,8 @@ const clockOfServed = {
 interface Course {
   /** Of what is done at once one may have failed while the others still go on. */
   isOver: boolean;
+  /** What leaves with the commit. */
+  last: { sql: string; values: Value[] }[];
   /** The error since which statements are refused, also where the caller of all of them hears of another first. */
   causeOfAbort?: unknown;
 }
@@ -286,6 +295,7 @@ function statementsOf(
     get: async (sql, ...values) => (await send(sql, values)).rows[0],
     all: async (sql, ...values) => (await send(sql, values)).rows,
     run: async (sql, ...values) => (await send(sql, values)).rowCount ?? 0,
+    last: (sql, ...values) => void course.last.push({ sql, values }),
   };
 }
 
@@ -294,7 +304,7 @@ function query(
   client: PoolClient,
   config: { name?: string; text: string; values?: unknown[] },
   statementMs: number,
-): Promise<{ rows: Row[]; rowCount: number | null }> {
+): Promise<{ command: string; rows: Row[]; rowCount: number | null }> {
   return client.query({ ...config, query_timeout: statementMs + silentMs } as typeof config);
 }
 

@@ -56,9 +56,18 @@ export class LaneChanges {
     return change;
   }
 
-  /** To be called once, when nothing else follows but the commit. */
+  /** To be called once, when nothing else follows but the commit. What is only expected needs no answer, and leaves with it. */
   async write(database: Statements): Promise<void> {
-    if (this.#changes.size === 0) return;
+    const changes = [...this.#changes];
+    if (changes.some(([, change]) => !isExpectedOnly(change))) await this.#decide(database);
+    else if (changes.length > 0) {
+      const dueAtMs = changes.map(([, change]) => change.dueAtMs!);
+      expectLanes(database, [...this.#changes.keys()], dueAtMs);
+    }
+  }
+
+  /** By the rows as they are: a block narrows a lane, and reads that succeed widen it again. */
+  async #decide(database: Statements): Promise<void> {
     const shared = await database.all(
       `SELECT id, next_due_at, width, succeeded FROM lanes WHERE id = ANY($1::text[]) ORDER BY id FOR KEY SHARE`,
       [...this.#changes.keys()],
@@ -93,6 +102,32 @@ export class LaneChanges {
       next.map(({ id }) => changing.get(id)!.openAtMs ?? null),
     );
   }
+}
+
+function isExpectedOnly({ succeeded, narrowed, openAtMs }: Change): boolean {
+  return succeeded === 0 && !narrowed && openAtMs === undefined;
+}
+
+/** Those that fall due earlier now; whatever their rows say, they are shared until the commit. */
+function expectLanes(database: Statements, ids: string[], dueAtMs: number[]): void {
+  database.last(
+    `INSERT INTO lanes (id) SELECT n.id FROM unnest($1::text[]) AS n (id)
+     WHERE NOT EXISTS (SELECT 1 FROM lanes l WHERE l.id = n.id) ORDER BY n.id COLLATE "C"
+     ON CONFLICT (id) DO NOTHING`,
+    ids,
+  );
+  database.last('SELECT 1 FROM lanes WHERE id = ANY($1::text[]) ORDER BY id FOR KEY SHARE', ids);
+  database.last(
+    `WITH earlier AS MATERIALIZED (
+       SELECT l.id, n.due_at FROM unnest($1::text[], $2::bigint[]) AS n (id, due_at) JOIN lanes l ON l.id = n.id
+       WHERE l.next_due_at IS NULL OR l.next_due_at > n.due_at ORDER BY l.id FOR NO KEY UPDATE OF l)
+     UPDATE lanes l SET next_due_at = least(l.next_due_at, e.due_at),
+       turn = CASE WHEN l.next_due_at IS NULL
+         THEN greatest(l.turn, (SELECT value FROM meta WHERE name = 'turn')) ELSE l.turn END
+     FROM earlier e WHERE l.id = e.id`,
+    ids,
+    dueAtMs,
+  );
 }
 
 /** Adds lanes met for the first time, open. */

@@ -39,18 +39,14 @@ const columns = `id, crowded, joined_to, state, generation, lane, organization_i
   hinted_organization_id, hinted_user, code`;
 
 /**
- * The hints in the order in which they were accepted. Their organizations are there already. `known` is what `lockKnown`
- * answers of their addresses, where it was asked before.
+ * The hints in the order in which they were accepted. Their organizations are there already. `known` is what `tasksAt`
+ * answers of their addresses, where it was asked before. What is written leaves with the commit.
  */
-export async function markHints(
-  context: Context,
-  hints: Hint[],
-  known?: Promise<Map<string, TaskRow>>,
-): Promise<void> {
+export async function markHints(context: Context, hints: Hint[], known?: Promise<TasksAt>): Promise<void> {
   if (hints.length === 0) return;
   context.news.add('work');
   const addresses = [...new Set(hints.map(({ hint }) => hint.address))];
-  const { tasks, added } = await tasksAt(context, addresses, await (known ?? lockKnown(context, addresses)));
+  const { tasks, added } = await (known ?? tasksAt(context, addresses));
   const closing: number[] = [];
   const marked = hints.map((hint) => {
     const task = tasks.get(hint.hint.address)!;
@@ -59,21 +55,18 @@ export async function markHints(
     return { ...hint, task, generation: task.generation };
   });
   const changed = new Map([...tasks.values()].map((task) => [task.id, task]));
-  const adding = addTasks(context, added, changed);
+  addTasks(context, added, changed);
   for (const { task } of added) changed.delete(task.id);
-  await Promise.all([
-    adding,
-    saveTasks(context, [...changed.values()]),
-    context.database.run(
-      `INSERT INTO hints (task_id, generation, delivery_id, element)
-       SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::int[])`,
-      marked.map(({ task }) => task.id),
-      marked.map(({ generation }) => generation),
-      marked.map(({ deliveryId }) => deliveryId),
-      marked.map(({ element }) => element),
-    ),
-    closeEntries(context, closing),
-  ]);
+  saveTasks(context, [...changed.values()]);
+  context.database.last(
+    `INSERT INTO hints (task_id, generation, delivery_id, element)
+     SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::int[])`,
+    marked.map(({ task }) => task.id),
+    marked.map(({ generation }) => generation),
+    marked.map(({ deliveryId }) => deliveryId),
+    marked.map(({ element }) => element),
+  );
+  closeEntries(context, closing);
 }
 
 interface Added {
@@ -81,27 +74,33 @@ interface Added {
   task: TaskRow;
 }
 
-/** The task of each address, locked; an address that nobody knows gets one. */
-async function tasksAt(
-  context: Context,
-  addresses: string[],
-  tasks: Map<string, TaskRow>,
-): Promise<{ tasks: Map<string, TaskRow>; added: Added[] }> {
-  const unknown = addresses.filter((address) => !tasks.has(address));
-  if (unknown.length === 0) return { tasks, added: [] };
-  const rows = await context.database.all(
-    `INSERT INTO aliases (address, task_id)
-     SELECT address, nextval(${taskIds}) FROM unnest($1::text[]) AS n (address)
-     ORDER BY address COLLATE "C" ON CONFLICT (address) DO NOTHING RETURNING address, task_id`,
-    unknown,
-  );
+interface TasksAt {
+  tasks: Map<string, TaskRow>;
+  added: Added[];
+}
+
+/**
+ * The task of each address, locked; an address that nobody knows gets one, which is in no table yet. All is one write: what
+ * is known is locked before the others are added, so that crossed deliveries wait for each other in one order.
+ */
+export async function tasksAt(context: Context, addresses: string[]): Promise<TasksAt> {
+  const [tasks, rows] = await Promise.all([
+    lockKnown(context, addresses),
+    context.database.all(
+      `INSERT INTO aliases (address, task_id)
+       SELECT n.address, nextval(${taskIds}) FROM unnest($1::text[]) AS n (address)
+       WHERE NOT EXISTS (SELECT 1 FROM aliases a WHERE a.address = n.address)
+       ORDER BY n.address COLLATE "C" ON CONFLICT (address) DO NOTHING RETURNING address, task_id`,
+      addresses,
+    ),
+  ]);
   const added = rows.map(({ address, task_id }) => ({
     address: String(address),
     task: unknownTask(task_id),
   }));
   for (const { address, task } of added) tasks.set(address, task);
   // Another process was faster: what it added can be seen now.
-  const lost = unknown.filter((address) => !tasks.has(address));
+  const lost = addresses.filter((address) => !tasks.has(address));
   if (lost.length > 0) for (const [address, task] of await lockKnown(context, lost)) tasks.set(address, task);
   return { tasks, added };
 }
@@ -126,7 +125,7 @@ function unknownTask(id: number): TaskRow {
 }
 
 /** An address of a joined task is the resource's. Two addresses may share one row: they get the same object. */
-export async function lockKnown(context: Context, addresses: string[]): Promise<Map<string, TaskRow>> {
+async function lockKnown(context: Context, addresses: string[]): Promise<Map<string, TaskRow>> {
   const rows = await context.database.all(
     `SELECT a.address AS at, ${columns.replace(/\w+/g, 't.$&')}
      FROM aliases a JOIN tasks o ON o.id = a.task_id JOIN tasks t ON t.id = coalesce(o.joined_to, o.id)
@@ -178,10 +177,10 @@ function raise(context: Context, task: TaskRow, { hint, receivedAtMs, traceparen
   task.hinted_user = hint.user ?? (isFirst ? null : task.hinted_user);
 }
 
-async function addTasks(context: Context, added: Added[], tasks: Map<number, TaskRow>): Promise<void> {
+function addTasks(context: Context, added: Added[], tasks: Map<number, TaskRow>): void {
   if (added.length === 0) return;
   const rows = added.map(({ task }) => tasks.get(task.id)!);
-  await context.database.run(
+  context.database.last(
     `INSERT INTO tasks (id, address, generation, state, due_at, lane, first_hint_at, traceparent,
        hinted_organization_id, hinted_user, crowded)
      SELECT * FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::text[], $5::bigint[], $6::text[], $7::bigint[],
@@ -192,9 +191,9 @@ async function addTasks(context: Context, added: Added[], tasks: Map<number, Tas
   );
 }
 
-async function saveTasks(context: Context, tasks: TaskRow[]): Promise<void> {
+function saveTasks(context: Context, tasks: TaskRow[]): void {
   if (tasks.length === 0) return;
-  await context.database.run(
+  context.database.last(
     `UPDATE tasks t SET generation = n.generation, state = n.state, due_at = n.due_at, lane = n.lane, settling = false,
        first_hint_at = n.first_hint_at, traceparent = n.traceparent, reconciled = false,
        hinted_organization_id = n.hinted_organization_id, hinted_user = n.hinted_user, crowded = n.crowded

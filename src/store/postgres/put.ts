@@ -7,7 +7,7 @@ import { countLines, elementsText } from '../delivery-row';
 import type { QuarantineEntry } from '../quarantine-entry';
 import { hintProbes } from './ask-probes';
 import type { Context } from './context';
-import { type Hint, lockKnown, markHints } from './mark-hints';
+import { type Hint, markHints, tasksAt } from './mark-hints';
 import { ensureOrganizations } from './organization-rows';
 import { insertEntries } from './quarantine-entries';
 
@@ -34,7 +34,7 @@ export async function put(context: Context, calls: [Delivery][]): Promise<Accept
   const known =
     probing || hinted.length === 0
       ? undefined
-      : lockKnown(context, [...new Set(hinted.map(({ address }) => address))]);
+      : tasksAt(context, [...new Set(hinted.map(({ address }) => address))]);
   const [journalled] = await Promise.all([journalling, ensuring, known]);
   const hints: Hint[] = [];
   const probes: { organizationId: string; dueAt: string | null }[] = [];

@@ -44,10 +44,10 @@ export function storable(text: string | null): string | null {
   return text === null ? null : text.replaceAll('\0', '\uFFFD');
 }
 
-/** Tasks that are tried again wait for nobody: they are entered anew when they are set aside again. */
-export async function closeEntries(context: Context, taskIds: number[]): Promise<void> {
+/** Tasks that are tried again wait for nobody: they are entered anew when they are set aside again. Leaves with the commit. */
+export function closeEntries(context: Context, taskIds: number[]): void {
   if (taskIds.length === 0) return;
-  await context.database.run(
+  context.database.last(
     `UPDATE quarantine SET state = 'released' WHERE task_id = ANY($1::bigint[]) AND state = 'waiting'`,
     taskIds,
   );

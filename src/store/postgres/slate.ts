@@ -104,9 +104,9 @@ export class Slate {
     const { context } = this;
     await forgetUnclaimed(context, this.#claimed);
     // What was set aside before in this group and woken again is closed with the others.
-    const [, , records] = await Promise.all([
+    closeEntries(context, [...this.#closing]);
+    const [, records] = await Promise.all([
       insertEntries(context, this.#entries),
-      closeEntries(context, [...this.#closing]),
       writeEvents(
         context,
         this.#events.map(({ event }) => event),

@@ -628,6 +628,36 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'several stores on one 
       expect((await database.transact((statements) => statements.get(count)))!.rows).toBe(0);
     });
 
+    test('takes back what left with a commit of which one statement failed, and tells that one', async () => {
+      const note = `INSERT INTO meta (name, value) VALUES ($1, 1)`;
+      const before = await askTwo();
+      const failing = database.transact(async (statements) => {
+        statements.last(note, 'one of the last');
+        statements.last('SELECT 1 / $1::int', 0);
+        statements.last(note, 'another of the last');
+        await statements.run(note, 'before the last');
+      });
+      await expect(failing).rejects.toMatchObject({ code: 'store.refused', message: 'division by zero' });
+      expect(await askTwo()).toEqual(before);
+      const names = `SELECT name FROM meta WHERE name LIKE '% the last' ORDER BY name`;
+      expect(await database.transact((statements) => statements.all(names))).toEqual([]);
+      await database.transact(async (statements) => {
+        statements.last(note, 'one of the last');
+        await statements.run(note, 'before the last');
+      });
+      expect(await database.transact((statements) => statements.all(names))).toEqual([
+        { name: 'before the last' },
+        { name: 'one of the last' },
+      ]);
+    });
+
+    test('does not take for committed what the server took back since nobody heard of a failure', async () => {
+      const unheard = database.transact(async (statements) => {
+        await statements.run('SELECT 1 / $1::int', 0).catch(() => {});
+      });
+      await expect(unheard).rejects.toMatchObject({ code: 'store.refused', message: 'division by zero' });
+    });
+
     test('outlives a fault of ours, whose transaction is taken back', async () => {
       const before = await askTwo();
       const faulty = database.transact(async (statements) => {
