@@ -4,6 +4,7 @@
  * be here.
  */
 import { bytesHashOf } from '../model/event';
+import { idText } from '../model/id-text';
 import type { HeldPartition } from '../model/store';
 import type { FoundRecord, TopicEnd } from '../model/topic-end';
 import { kindOf } from './classify-error';
@@ -257,15 +258,23 @@ function unled(metadata: Metadata | null, topics: string[]): HeldPartition[] {
   });
 }
 
-/** None where a record is not one of ours. */
+/** Two ids and a kind have no more, and what stores index no less. */
+const keyBytesMax = 2048;
+
+/**
+ * None where a record is not one of ours: somebody else may write there too, and what no store could keep would be met by
+ * each leader again, which would send nothing.
+ */
 function foundOf({ key, headers, value, offset, isControlRecord }: Message): FoundRecord[] {
-  const sequence = Number(headers?.ce_sequence ?? Number.NaN);
-  const eventId = headers?.ce_id;
-  if (isControlRecord || key === null || eventId === undefined || !Number.isSafeInteger(sequence)) return [];
+  const sequence = String(headers?.ce_sequence);
+  const eventId = idText(String(headers?.ce_id ?? ''));
+  if (isControlRecord || key === null || key.length > keyBytesMax || key.includes(0) || eventId === null)
+    return [];
+  if (!/^\d+$/.test(sequence) || !Number.isSafeInteger(Number(sequence))) return [];
   const listed = Object.entries(headers ?? {}).map(([name, of]) => [name, String(of)]);
   const bytesHash = bytesHashOf(JSON.stringify(listed), value?.toString() ?? '');
   const deleted = value === null || String(headers?.ce_type).split('.').at(-2) === 'deleted';
-  return [{ key: key.toString(), sequence, eventId: String(eventId), bytesHash, deleted, offset }];
+  return [{ key: key.toString(), sequence: Number(sequence), eventId, bytesHash, deleted, offset }];
 }
 
 /** The administration client for these settings. */

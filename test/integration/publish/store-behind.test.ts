@@ -110,6 +110,41 @@ describeWithNeighbour('Kafka', kafkaAvailable(), 'a store behind its topics', ()
     },
   );
 
+  test('what somebody else wrote there and no record of ours can be is passed over', async () => {
+    const declared = [{ name: 'shared', partitions: 1, replicationFactor: 1, config: {} }];
+    await createTopics(kafka(), 'kept', declared, { ...kafkaTargetDefaults, clock });
+    const topic = 'kept.shared';
+    const producer = new Kafka({ brokers: cluster.brokers, logLevel: logLevel.NOTHING }).producer();
+    await producer.connect();
+    const written = (key: string, ce_sequence = '1', ce_id = 'theirs') => ({
+      key,
+      value: '{}',
+      headers: { ce_id, ce_sequence },
+    });
+    const messages = [
+      written('4711/equipment/a\0b'),
+      written(`4711/equipment/${randomBytes(3000).toString('hex')}`),
+      written('4711/equipment/1', '1', 'their\0s'),
+      written('4711/equipment/1', '-5'),
+      written('4711/equipment/1', '1e3'),
+      written('4711/equipment/1', '2', 'ours'),
+    ];
+    await producer.send({ topic, messages });
+    await producer.disconnect();
+    const target = makeKafkaTarget(kafka(), { ...kafkaTargetDefaults, clock, topics: [topic] });
+    await target.open();
+    await target.partitionsOf(topic);
+    const found: FoundRecord[] = [];
+    const ends: string[] = [];
+    await target.readOn([], async ({ records, nextOffset }) => {
+      ends.push(nextOffset);
+      return found.push(...records) > 0;
+    });
+    expect(found.map(({ eventId, sequence }) => [eventId, sequence])).toEqual([['ours', 2]]);
+    expect(ends).toEqual(['6']);
+    await target.close();
+  });
+
   test('after compaction the last record of a key by offset is its newest, and what is left is read on', async () => {
     const config = { 'cleanup.policy': 'compact', 'segment.ms': '1', 'min.cleanable.dirty.ratio': '0.001' };
     const declared = [{ name: 'compacted', partitions: 1, replicationFactor: 1, config }];
