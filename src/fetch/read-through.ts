@@ -59,13 +59,16 @@ export function makeReadThrough(
   return async (request: ReadRequest, signal?: AbortSignal): Promise<{ answer: Answer; cost: ReadCost }> => {
     const admission = gate.admit(request.address);
     if (!admission.admitted) return { answer: refused(admission), cost: nothing };
-    const [first, ...others] = readersOf(request, doors.connections(), doors.sees);
+    const readers = readersOf(request, doors.connections(), doors.sees);
+    const { value: first } = readers.next();
     if (first === undefined) return { answer: noConnection(request, doors), cost: nothing };
     const attempt = new Attempt(timeoutMs, signal);
     let answer = await readBy(first, request, attempt);
     // Nobody else's token is shown for an owner that is only claimed.
     if (answer.kind === 'gone' && !answer.certain && request.organizationId !== null) {
-      for (const other of others.slice(0, othersMax)) {
+      for (let asked = 0; asked < othersMax; asked += 1) {
+        const { value: other } = readers.next();
+        if (other === undefined) break;
         const told = await readBy(other, request, attempt);
         if (saysNothing(told)) continue;
         // Whether it is the resource's own failure shows what else is read where this one is, and the other may read nothing else.

@@ -16,7 +16,7 @@ function readers(claim: Partial<Claim>): string[] {
     hintedOrganizationId: null,
     ...claim,
   };
-  return readersOf(whole, all, (id) => new Set(sight[id])).map(({ connectionId }) => connectionId);
+  return [...readersOf(whole, all, (id) => new Set(sight[id]))].map(({ connectionId }) => connectionId);
 }
 
 const chosen = (claim: Partial<Claim>) => readers(claim)[0] ?? null;
