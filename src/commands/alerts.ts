@@ -122,6 +122,12 @@ function showEnded(output: CommandContext['output'], ended: AlertView[], nowMs: 
 
 const whereElse = 'What the service stands on: tramline check';
 
+/** The next step of a list that holds nothing: alerts, where one fires that has not ended. */
+export async function afterNothing(api: Api): Promise<string> {
+  const needed = (await api.alerts()).some((alert) => alert.state === 'firing' && !isOver(alert));
+  return needed ? 'What needs a person: tramline alerts' : whereElse;
+}
+
 const urgency = { critical: 0, warning: 1, info: 2 };
 
 /** Worst first: what fires and still holds, by severity, then by what is lost soonest, then the oldest; the last ended of those that ended. */

@@ -241,8 +241,10 @@ function show(output: CommandContext['output'], nowMs: number, organization: Org
     since: since && agedTime(since, nowMs),
     ...(mustActBy === '' ? {} : { mustActBy }),
   };
+  // What is not known takes no line, as in tables.
   for (const [name, value] of Object.entries(shown)) {
-    output.prose(`${name.padEnd(11)} `, String(value ?? '–'));
+    const text = String(value ?? '');
+    if (visible(text).trim() !== '') output.prose(`${name.padEnd(11)} `, text);
   }
   const [first] = history;
   if (first !== undefined) output.line('');

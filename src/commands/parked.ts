@@ -5,6 +5,7 @@ import type { Command } from 'commander';
 import type { Api } from '../model/api';
 import type { TaskView } from '../model/inspection';
 import type { OrganizationView } from '../model/organization';
+import { afterNothing } from './alerts';
 import { type Action, allPages, type CommandContext, withApi } from './context';
 import { exitCodes } from './exit-code';
 import { firstRows } from './listing';
@@ -30,7 +31,7 @@ async function run({ output, clock }: CommandContext, api: Api): Promise<number>
   }
   if (tasks.length === 0) {
     output.line('Nothing waits for a customer.');
-    output.next('What needs a person: tramline alerts');
+    output.next(await afterNothing(api));
     return exitCodes.done;
   }
   const columns: Column<TaskView>[] = [

@@ -7,6 +7,7 @@ import type { Api } from '../model/api';
 import type { QuarantineView } from '../model/inspection';
 import { shellWord } from '../model/shell-word';
 import { agedTime } from './age';
+import { afterNothing } from './alerts';
 import { type Action, type CommandContext, withApi } from './context';
 import {
   allEntries,
@@ -44,7 +45,7 @@ async function list({ output, clock }: CommandContext, api: Api): Promise<number
   if (output.json) output.value(entries);
   else if (entries.length === 0) {
     output.line('Nothing waits for an operator.');
-    output.next('What needs a person: tramline alerts');
+    output.next(await afterNothing(api));
   } else {
     const waits = entries.filter(({ state }) => state === 'waiting').toSorted(compareTimes);
     const rows = [...waits, ...entries.filter(({ state }) => state !== 'waiting')];
@@ -65,7 +66,7 @@ async function list({ output, clock }: CommandContext, api: Api): Promise<number
     const [first] = waits;
     output.next(
       first === undefined
-        ? 'What needs a person: tramline alerts'
+        ? await afterNothing(api)
         : `Look at one: tramline quarantine show ${shellWord(first.id)}`,
     );
     const ofMany = stepOfMany(waits);

@@ -78,6 +78,34 @@ test('an organization that only deliveries named is not shown as one that may be
   expect((await shell.run('organizations')).out).toContain('1 terms-required');
 });
 
+test('of one organization what is not known takes no line, also where it shows nothing', async () => {
+  const [active] = organizations as [OrganizationView];
+  Object.assign(shell.sample.store, {
+    findOrganization: async () => ({ ...active, name: null, message: ' ' }),
+  });
+  for (const asked of ['get', 'probe']) {
+    const { out } = await shell.run('organizations', asked, '5000');
+    expect(out.split('\n').flatMap((line) => /^\w+/.exec(line)?.[0] ?? [])).toEqual([
+      ...['id', 'access', 'parked', 'connection'],
+    ]);
+  }
+});
+
+test('a list that holds nothing points to the alerts only where one fires', async () => {
+  Object.assign(shell.sample.store, { listTasks: async () => [], listQuarantine: async () => [] });
+  const steps = async () => [
+    (await shell.run('parked')).out.trim().split('\n').at(-1),
+    (await shell.run('quarantine', 'list')).out.trim().split('\n').at(-1),
+  ];
+  const [open, none] = ['What needs a person: tramline alerts', 'What the service stands on: tramline check'];
+  expect(await steps()).toEqual([`→ ${open}`, `→ ${open}`]);
+  const over = { ...alert.annotations, over_since: '2025-03-01T10:00Z', closes_at: '2025-03-01T10:05Z' };
+  for (const alerts of [[], [{ ...alert, annotations: over }]]) {
+    Object.assign(shell.sample.store, { listAlerts: async () => alerts });
+    expect(await steps()).toEqual([`→ ${none}`, `→ ${none}`]);
+  }
+});
+
 test.each([
   ['terms', 'must accept the terms (“'],
   ['required-action', 'must do what the provider requires (“'],
@@ -656,7 +684,7 @@ test('where nothing is wrong, the next step leads on all the same', async () => 
     listTasks: async () => [],
     listAlerts: async () => [],
   });
-  const steps = { alerts: 'check', organizations: 'connect', parked: 'alerts', quarantine: 'alerts' };
+  const steps = { alerts: 'check', organizations: 'connect', parked: 'check', quarantine: 'check' };
   for (const [words, next] of Object.entries(steps)) {
     const { out } = await shell.run(words);
     expect([words, out]).toEqual([words, expect.stringMatching(new RegExp(`\n→ .*tramline ${next}\n$`))]);
