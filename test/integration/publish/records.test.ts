@@ -364,6 +364,34 @@ describeWithNeighbour('Kafka', kafkaAvailable(), 'publishing to two brokers', ()
     await relay.close();
   });
 
+  test.each([
+    ['OUT_OF_ORDER_SEQUENCE_NUMBER', 45],
+    ['UNKNOWN_PRODUCER_ID', 59],
+  ])(
+    'B7: a producer that is told %s is given up, and a new one sends the same bytes',
+    async (code, number) => {
+      const name = `unknown-${number}`;
+      const topic = `tramline.${name}`;
+      await create(declaration(name, 1));
+      const tampered = tamperProduce(number, 1);
+      try {
+        const { outbox, relay, failed } = setUp(name);
+        outbox.add({ topic, key: 'k' });
+        await until(async () => (await relay.step()) === 'empty', { withinMs: 20_000, everyMs: 20 });
+        expect(failed).toEqual([[topic, code]]);
+        expect(tampered.changed()).toBe(1);
+        // The brokers had appended what they are made to refuse.
+        const [first, second, ...more] = await readTopic(cluster.brokers, topic);
+        expect(more).toEqual([]);
+        expect([second!.value, second!.headers]).toEqual([first!.value, first!.headers]);
+        expect(outbox.rows[0]!.sent).toMatchObject({ offset: String(second!.offset) });
+        await relay.close();
+      } finally {
+        tampered.restore();
+      }
+    },
+  );
+
   test('B11: a login that the brokers do not want is refused, and the password is not repeated', async () => {
     const sasl = { mechanism: 'plain' as const, username: 'relay', password: new Secret('hunter2-canary') };
     const all = { ...kafkaTargetDefaults, ...times, clock, topics: [] };

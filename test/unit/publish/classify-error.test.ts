@@ -13,9 +13,6 @@ test.each([
   ['SASL_AUTHENTICATION_FAILED', 'denied'],
   ['CERT_HAS_EXPIRED', 'denied'],
   ['SELF_SIGNED_CERT_IN_CHAIN', 'denied'],
-  ['INVALID_PRODUCER_EPOCH', 'fenced'],
-  ['OUT_OF_ORDER_SEQUENCE_NUMBER', 'fenced'],
-  ['UNKNOWN_PRODUCER_ID', 'fenced'],
   ['NOT_ENOUGH_REPLICAS', 'retry'],
   ['NOT_ENOUGH_REPLICAS_AFTER_APPEND', 'retry'],
   ['REQUEST_TIMED_OUT', 'retry'],
@@ -25,6 +22,13 @@ test.each([
 ])('%s asks for: %s', (code, kind) => {
   expect(kindOf(code)).toBe(kind);
 });
+
+test.each(['INVALID_PRODUCER_EPOCH', 'OUT_OF_ORDER_SEQUENCE_NUMBER', 'UNKNOWN_PRODUCER_ID'])(
+  'B7: %s asks for a new producer',
+  (code) => {
+    expect(kindOf(code)).toBe('fenced');
+  },
+);
 
 test('only moved leadership and broken connections heal in a moment', () => {
   expect(['NOT_LEADER_FOR_PARTITION', 'CONNECTION', 'NETWORK_EXCEPTION'].every(healsInAMoment)).toBe(true);
