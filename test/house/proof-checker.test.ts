@@ -133,6 +133,7 @@ function honest(): ProofEvidence {
     unexplained503: 0,
     sentAgain: 0,
     announced: new Set([uri]),
+    marks: new Map([[uri, ['Original', 'Older', 'Newest']]]),
     complaints: [],
     restAfterMs: 10,
     truth: {
@@ -190,7 +191,7 @@ test('what Kafka had written and was sent again is seen as a repeat, and is none
 const doctored: [string, string[], (evidence: ProofEvidence) => void][] = [
   ['a record that is missing', ['missing', 'unexplained'], ({ ledger }) => void ledger.records.shift()],
   ['an event that vanished', ['vanished', 'invented'], ({ ledger }) => void ledger.events.shift()],
-  ['a record that nobody decided', ['invented'], ({ ledger }) => void ledger.events.splice(2, 1)],
+  ['a record that nobody decided', ['invented'], ({ ledger }) => void ledger.events.pop()],
   [
     'a record with other bytes',
     ['differs'],
@@ -267,6 +268,96 @@ const doctored: [string, string[], (evidence: ProofEvidence) => void][] = [
       evidence.sentAgain = 1;
     },
   ],
+  [
+    'a change that was published twice',
+    ['order'],
+    ({ ledger }) => {
+      const { value } = ledger.events[1]!;
+      ledger.events[0]!.value = ledger.records[0]!.value = value;
+    },
+  ],
+  [
+    'a change that was published before an earlier one',
+    ['order'],
+    (evidence) => {
+      evidence.marks = new Map([[uri, ['Newest', 'Older']]]);
+    },
+  ],
+  [
+    'what the provider never had of a machine, though the newest comes last',
+    ['invented'],
+    (evidence) => {
+      evidence.marks = new Map([[uri, ['Original', 'Newest']]]);
+    },
+  ],
+  [
+    'an event that is no document, though the newest comes last',
+    ['invented'],
+    ({ ledger }) => {
+      ledger.events[0]!.value = ledger.records[0]!.value = 'null';
+    },
+  ],
+  [
+    'an event that is nowhere, and the read that decided it as well',
+    ['vanished'],
+    ({ ledger, explained }) => {
+      explained[0]!.sent.shift();
+      ledger.events.shift();
+      ledger.records.shift();
+      ledger.journalledEvents.shift();
+    },
+  ],
+  [
+    'an access that is nowhere, though it changed again',
+    ['vanished'],
+    ({ ledger }) => {
+      ledger.events.splice(2, 1);
+      ledger.records.splice(2, 1);
+    },
+  ],
+  [
+    'a machine that was published and of which nobody was notified',
+    ['invented'],
+    (evidence) => {
+      evidence.announced = new Set();
+    },
+  ],
+  [
+    'a machine that was published and that the provider does not have',
+    ['invented', 'unexplained'],
+    ({ truth }) => {
+      truth.equipment = [];
+    },
+  ],
+  [
+    'a notification that was set aside after it had been accepted, though a later one was published',
+    ['lost'],
+    ({ tables, ledger, toldLedger }) => {
+      Object.assign(tables.reads[0]!, { outcome: 'quarantined', event_id: null });
+      ledger.lines = evidenceFrom(tables, 2, []).lines;
+      Object.assign(toldLedger, { published: 1, quarantined: 1 });
+    },
+  ],
+  [
+    'a notification of a machine that is there, told as gone',
+    ['lost'],
+    ({ tables, ledger, toldLedger }) => {
+      Object.assign(tables.reads[0]!, { outcome: 'gone', event_id: null });
+      ledger.lines = evidenceFrom(tables, 2, []).lines;
+      Object.assign(toldLedger, { published: 1, gone: 1 });
+    },
+  ],
+  [
+    'a notification of a machine that was ignored',
+    ['lost'],
+    ({ tables, ledger, toldLedger }) => {
+      const elements = JSON.stringify([{ line: 'ignored', address: uri }]);
+      Object.assign(tables.deliveries[0]!, { ignored: 1, elements });
+      tables.hints.shift();
+      ledger.lines = evidenceFrom(tables, 2, []).lines;
+      Object.assign(toldLedger, { published: 1, ignored: 1 });
+    },
+  ],
   ['a sync that ran', ['blind'], ({ states }) => void states.syncs.push({ id: 1 })],
   [
     'an event that traces to a read that is not on record',
@@ -336,8 +427,8 @@ const doctored: [string, string[], (evidence: ProofEvidence) => void][] = [
     },
   ],
   [
-    'a resource that was announced and never published',
-    ['unpublished', 'unexplained'],
+    'a resource that was announced and never published, but another',
+    ['unpublished', 'unexplained', 'invented'],
     ({ truth }) => {
       truth.equipment[0]!.id = '2';
     },

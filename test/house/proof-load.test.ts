@@ -11,7 +11,7 @@ function provider() {
   const equipment = organizations.flatMap(({ id: organizationId }) =>
     Array.from({ length: 40 }, (_, at) => {
       const id = `${organizationId}${at}`;
-      return { id, organizationId, uri: `https://provider.test/equipment/${id}` };
+      return { id, organizationId, uri: `https://provider.test/equipment/${id}`, content: { name: id } };
     }),
   );
   const blocked = new Set<string>();

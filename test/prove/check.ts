@@ -8,6 +8,7 @@ import {
   type TopicRecord,
   type Violation,
 } from '../support/ledger-checker';
+import { checkHistory } from './check-history';
 import { type Block, checkPages } from './check-pages';
 import type { Post } from './on-call';
 import type { States } from './store';
@@ -77,6 +78,8 @@ export type ProofEvidence = {
   };
   /** Addresses of which at least one notification was accepted. */
   announced: ReadonlySet<string>;
+  /** By address, what tells the contents of a resource apart: first what it was, then each change. */
+  marks: ReadonlyMap<string, readonly string[]>;
   /** What on-call still sees open at rest, and what it ought to see. */
   openPages: string[];
   expectedPages: string[];
@@ -104,6 +107,7 @@ export function checkProof(evidence: ProofEvidence): Finding[] {
     ...checkCauses(evidence),
     ...checkJournal(evidence),
     ...checkTruth(evidence),
+    ...checkHistory(evidence),
     ...checkAccess(evidence),
     ...checkExplained(evidence),
     ...checkAnswers(evidence),

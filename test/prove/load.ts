@@ -7,7 +7,15 @@ import type { Block } from './check-pages';
 import type { Random } from './random';
 import type { Notification, Sender } from './sender';
 
-type Resource = { id: string; organizationId: string; uri: string; kind: 'equipment' | 'fieldOperation' };
+type Resource = {
+  id: string;
+  organizationId: string;
+  uri: string;
+  kind: 'equipment' | 'fieldOperation';
+  content: Record<string, unknown>;
+};
+
+const markNames = { equipment: 'name', fieldOperation: 'cropSeason' } as const;
 
 export type Load = {
   /** One small thing happens. */
@@ -33,6 +41,8 @@ export type Load = {
   blocks: (Block & { toMs: number | null })[];
   /** The resources that were announced, by address. */
   announced(): Set<string>;
+  /** By address, what tells the contents of a resource apart: first what it was, then each change. */
+  marks: ReadonlyMap<string, readonly string[]>;
   /** Those that were changed and announced exactly once. */
   onceOnly: ReadonlySet<string>;
   /** How many of them were announced while things broke: by what was broken, and by quarter of the run. */
@@ -50,18 +60,8 @@ const keptBack = 50;
 export async function makeLoad(simulator: Simulator, sender: Sender, random: Random): Promise<Load> {
   const state = await simulator.state();
   const resources: Resource[] = [
-    ...state.equipment.map(({ id, organizationId, uri }) => ({
-      id,
-      organizationId,
-      uri,
-      kind: 'equipment' as const,
-    })),
-    ...state.fieldOperations.map(({ id, organizationId, uri }) => ({
-      id,
-      organizationId,
-      uri,
-      kind: 'fieldOperation' as const,
-    })),
+    ...state.equipment.map((one) => ({ ...one, kind: 'equipment' as const })),
+    ...state.fieldOperations.map((one) => ({ ...one, kind: 'fieldOperation' as const })),
   ];
   await simulator.setFaults([{ match: {}, lagMs }]);
   const quiet = resources.filter((_, index) => index % 2 === 0);
@@ -70,6 +70,7 @@ export async function makeLoad(simulator: Simulator, sender: Sender, random: Ran
   const onceNear: Record<string, number> = {};
   const onceByQuarter = [0, 0, 0, 0];
   const announced = new Set<string>();
+  const marks = new Map(resources.map(({ uri, kind, content }) => [uri, [String(content[markNames[kind]])]]));
   const held = random.pick(state.organizations).id;
   const last = random.pick(state.organizations.filter(({ id }) => id !== held)).id;
   const blocks: Load['blocks'] = [];
@@ -77,10 +78,13 @@ export async function makeLoad(simulator: Simulator, sender: Sender, random: Ran
   let ending: 'to come' | 'wanted' | 'done' = 'to come';
   let changes = 0;
 
-  async function change({ kind, id }: Resource): Promise<void> {
+  async function change({ kind, id, uri }: Resource): Promise<void> {
     changes += 1;
-    if (kind === 'equipment') await simulator.changeEquipment(id, { name: `Name ${changes}`, notify: false });
-    else await simulator.changeFieldOperation(id, { cropSeason: String(1900 + changes), notify: false });
+    const mark = kind === 'equipment' ? `Name ${changes}` : String(1900 + changes);
+    marks.get(uri)!.push(mark);
+    const changed = { [markNames[kind]]: mark, notify: false };
+    if (kind === 'equipment') await simulator.changeEquipment(id, changed);
+    else await simulator.changeFieldOperation(id, changed);
   }
 
   function notificationOf({ uri, organizationId, kind }: Resource): Notification {
@@ -193,6 +197,7 @@ export async function makeLoad(simulator: Simulator, sender: Sender, random: Ran
     },
     blocks,
     announced: () => announced,
+    marks,
     onceOnly: new Set(quiet.map(({ uri }) => uri)),
     onceNear,
     onceByQuarter,

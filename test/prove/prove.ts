@@ -210,6 +210,7 @@ export async function prove(options: ProofOptions): Promise<ProofReport> {
       lateAnswers: sender.log.late,
       toldLedger,
       announced: load.announced(),
+      marks: load.marks,
       complaints: stage.actors.flatMap(({ complaints }) => complaints),
     });
     const untold = [...load.onceOnly].filter((address) => sender.log.byAddress.get(address) !== 1);

@@ -1,0 +1,87 @@
+// Holds each event that was decided, not only the newest, against all that happened at the provider: no change of a
+// resource is published twice or before an earlier one, nothing that it never was, and nothing of which nobody was told;
+// no sequence is left out; no notification that makes sense ends as if it made none. In the proof nothing is removed. Pure.
+import type { Tables } from '../support/evidence';
+import type { DecidedEvent, LedgerEvidence } from '../support/ledger-checker';
+import type { Finding, ProofEvidence } from './check';
+
+type Resource = { uri: string; markName: 'name' | 'cropSeason' };
+
+export function checkHistory({ ledger, tables, truth, marks, announced }: ProofEvidence): Finding[] {
+  const resources = resourcesByKey(truth);
+  const found: Finding[] = [];
+  for (const [key, ofKey] of Map.groupBy(ledger.events, ({ key }) => key)) {
+    const events = ofKey.toSorted((left, right) => left.sequence - right.sequence);
+    found.push(...checkSequences(key, events));
+    if (key.split('/')[1] === 'organization-access') continue;
+    const resource = resources.get(key);
+    if (resource === undefined || !announced.has(resource.uri))
+      found.push({ kind: 'invented', text: `${key} was published and nobody was notified of it` });
+    else found.push(...checkMarks(resource.markName, marks.get(resource.uri) ?? [], events));
+  }
+  return [...found, ...checkSense(ledger, tables, new Set(marks.keys()))];
+}
+
+function resourcesByKey({ equipment, fieldOperations }: ProofEvidence['truth']): Map<string, Resource> {
+  return new Map([
+    ...equipment.map(({ organizationId, id, uri }): [string, Resource] => {
+      return [`${organizationId}/equipment/${id}`, { uri, markName: 'name' }];
+    }),
+    ...fieldOperations.map(({ organizationId, id, uri }): [string, Resource] => {
+      return [`${organizationId}/field-operation/${id}`, { uri, markName: 'cropSeason' }];
+    }),
+  ]);
+}
+
+/** From one on, each once: what is left out was decided and is nowhere. */
+function checkSequences(key: string, events: readonly DecidedEvent[]): Finding[] {
+  const at = events.findIndex(({ sequence }, index) => sequence !== index + 1);
+  if (at === -1) return [];
+  return [
+    { kind: 'vanished', text: `${key} has the sequence ${events[at]!.sequence} where ${at + 1} is due` },
+  ];
+}
+
+/** What a resource was, oldest first: each of its events says a later one of these than the event before. */
+function checkMarks(
+  markName: Resource['markName'],
+  marks: readonly string[],
+  events: readonly DecidedEvent[],
+): Finding[] {
+  const found: Finding[] = [];
+  let said = -1;
+  for (const { key, sequence, value } of events) {
+    const mark = markOf(value, markName);
+    const next = marks.indexOf(mark, said + 1);
+    if (next !== -1) said = next;
+    else if (marks.includes(mark))
+      found.push({ kind: 'order', text: `${key} ${sequence} says ${mark} again, or after what came later` });
+    else found.push({ kind: 'invented', text: `${key} ${sequence} says ${mark}, which it never was` });
+  }
+  return found;
+}
+
+function markOf(value: string, markName: string): string {
+  try {
+    return String((JSON.parse(value) as Record<string, unknown> | null)?.[markName]);
+  } catch {
+    return '';
+  }
+}
+
+/** A later notification of the same resource would hide one that was set aside, or taken for something else. */
+function checkSense(
+  { lines }: LedgerEvidence,
+  { deliveries }: Tables,
+  addresses: ReadonlySet<string>,
+): Finding[] {
+  const refused = deliveries.reduce((sum, { quarantined }) => sum + Number(quarantined), 0);
+  const amiss = { 'set aside': (lines.quarantined ?? 0) - refused, gone: lines.gone ?? 0 };
+  const elements = deliveries.flatMap(
+    (delivery) => JSON.parse(String(delivery.elements)) as { line: string; address?: string }[],
+  );
+  const ignored = elements.filter(({ line, address }) => line !== 'hint' && addresses.has(address ?? ''));
+  return Object.entries({ ...amiss, ignored: ignored.length })
+    .filter(([, count]) => count > 0)
+    .map(([what, count]) => ({ kind: 'lost', text: `${count} notifications of what is there are ${what}` }));
+}
