@@ -49,8 +49,8 @@ export type Sender = {
   waiting(): number;
   /** Resolves at the next 204. */
   nextAccepted(): Promise<void>;
-  /** Resolves when everything queued was accepted. */
-  settled(): Promise<void>;
+  /** True as soon as everything queued was accepted; false when something is not `withinMs` later. */
+  settled(withinMs: number): Promise<boolean>;
   /** Repeats nothing any more. */
   end(): void;
 };
@@ -172,8 +172,10 @@ export function startSender(
       ended = true;
       queue.length = 0;
     },
-    async settled() {
-      while (queue.length + busy > 0) await delay(20);
+    async settled(withinMs) {
+      const isSettled = () => queue.length + busy === 0;
+      for (const sinceMs = Date.now(); !isSettled() && Date.now() - sinceMs < withinMs; ) await delay(20);
+      return isSettled();
     },
   };
 }
