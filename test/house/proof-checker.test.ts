@@ -188,6 +188,17 @@ test('what Kafka had written and was sent again is seen as a repeat, and is none
   expect(checkProof(evidence)).toEqual([]);
 });
 
+/** The history of the access has gone on, and only so many of its newest changes are kept. */
+function keepTransitions({ states }: ProofEvidence, count: number): void {
+  states.history = Array.from({ length: count }, (_, at) => ({ organization_id: '4711', epoch: 4 + at }));
+}
+
+test('a change of an access that is older than the hundred that are kept is on record no more', () => {
+  const evidence = honest();
+  keepTransitions(evidence, 100);
+  expect(checkProof(evidence)).toEqual([]);
+});
+
 const doctored: [string, string[], (evidence: ProofEvidence) => void][] = [
   ['a record that is missing', ['missing', 'unexplained'], ({ ledger }) => void ledger.records.shift()],
   ['an event that vanished', ['vanished', 'invented'], ({ ledger }) => void ledger.events.shift()],
@@ -367,6 +378,20 @@ const doctored: [string, string[], (evidence: ProofEvidence) => void][] = [
     },
   ],
   ['a change of an access that is not on record', ['untraced'], ({ states }) => void states.history.shift()],
+  [
+    'changes of an access of which fewer than a hundred later ones are kept',
+    ['untraced'],
+    (evidence) => keepTransitions(evidence, 99),
+  ],
+  [
+    'a change of an access that is not on record, among the hundred that are kept',
+    ['untraced'],
+    (evidence) => {
+      keepTransitions(evidence, 101);
+      evidence.states.history = evidence.states.history.filter(({ epoch }) => epoch !== 9);
+      evidence.ledger.events[3]!.cause = 'access 4711/9';
+    },
+  ],
   [
     'an organization that the store believes to be blocked',
     ['untrue'],
