@@ -17,7 +17,7 @@ import { makeRandom } from '../prove/random';
 import { tableOf, verdictOf } from '../prove/run';
 import type { Row } from '../support/evidence';
 import { evidenceFrom } from '../support/evidence';
-import { repeatsIn, type TopicRecord } from '../support/ledger-checker';
+import { type LedgerEvidence, repeatsIn, type TopicRecord } from '../support/ledger-checker';
 
 const uri = 'http://provider.test/equipment/1';
 const key = '4711/equipment/1';
@@ -83,6 +83,15 @@ function accessRowOf(sequence: number, access: string): Row {
   };
 }
 
+const recordOf = (row: Row, offset: number): TopicRecord => ({
+  topic: String(row.topic),
+  partition: 0,
+  offset: String(offset),
+  key: String(row.key),
+  value: String(row.value),
+  headers: JSON.parse(String(row.headers)) as [string, string][],
+});
+
 /** Two notifications of one machine, each published; a stranger was refused; one page is open and ought to be. */
 function honest(): ProofEvidence {
   const outbox = [
@@ -113,14 +122,7 @@ function honest(): ProofEvidence {
       event_id: `e${fence}`,
     })),
   };
-  const records: TopicRecord[] = outbox.map((row, offset) => ({
-    topic: String(row.topic),
-    partition: 0,
-    offset: String(offset),
-    key: String(row.key),
-    value: String(row.value),
-    headers: JSON.parse(String(row.headers)) as [string, string][],
-  }));
+  const records = outbox.map(recordOf);
   return {
     tables,
     ledger: evidenceFrom(tables, 2, records),
@@ -143,7 +145,10 @@ function honest(): ProofEvidence {
     },
     states: {
       organizations: [{ id: '4711', access: 'active' }],
-      history: [2, 3].map((epoch) => ({ organization_id: '4711', epoch })),
+      history: [
+        { organization_id: '4711', epoch: 2, access: 'terms-required' },
+        { organization_id: '4711', epoch: 3, access: 'active' },
+      ],
       alerts: [{ alert: '{"name":"B"}' }],
       syncs: [],
     },
@@ -188,9 +193,16 @@ test('what Kafka had written and was sent again is seen as a repeat, and is none
   expect(checkProof(evidence)).toEqual([]);
 });
 
-/** The history of the access has gone on, and only so many of its newest changes are kept. */
-function keepTransitions({ states }: ProofEvidence, count: number): void {
-  states.history = Array.from({ length: count }, (_, at) => ({ organization_id: '4711', epoch: 4 + at }));
+/** The access has changed on and on until it was active, and only so many of its newest changes are kept. */
+function keepTransitions(evidence: ProofEvidence, count: number): void {
+  const { tables, states, ledger } = evidence;
+  const epochs = Array.from({ length: count }, (_, at) => 4 + at);
+  const accessIn = (epoch: number) => ((count + 3 - epoch) % 2 === 0 ? 'active' : 'terms-required');
+  states.history = epochs.map((epoch) => ({ organization_id: '4711', epoch, access: accessIn(epoch) }));
+  const rows = epochs.map((epoch) => accessRowOf(epoch - 1, accessIn(epoch)));
+  tables.outbox.push(...rows);
+  ledger.records.push(...rows.map((row, at) => recordOf(row, 4 + at)));
+  evidence.ledger = evidenceFrom(tables, 2, ledger.records);
 }
 
 test('a change of an access that is older than the hundred that are kept is on record no more', () => {
@@ -199,10 +211,21 @@ test('a change of an access that is older than the hundred that are kept is on r
   expect(checkProof(evidence)).toEqual([]);
 });
 
-const doctored: [string, string[], (evidence: ProofEvidence) => void][] = [
+/** One more event, as the last record of its topic. */
+function decide(ledger: LedgerEvidence, row: Row): void {
+  const record = recordOf(row, 9);
+  const { event_id, sequence, state, cause } = row;
+  const told = { eventId: String(event_id), sequence: Number(sequence), state: Number(state) };
+  ledger.events.push({ ...record, ...told, cause: String(cause) });
+  ledger.records.push(record);
+}
+
+type Doctored = [string, string[], (evidence: ProofEvidence) => void];
+
+const doctored: Doctored[] = [
   ['a record that is missing', ['missing', 'unexplained'], ({ ledger }) => void ledger.records.shift()],
   ['an event that vanished', ['vanished', 'invented'], ({ ledger }) => void ledger.events.shift()],
-  ['a record that nobody decided', ['invented'], ({ ledger }) => void ledger.events.pop()],
+  ['a record that nobody decided', ['invented', 'vanished'], ({ ledger }) => void ledger.events.pop()],
   [
     'a record with other bytes',
     ['differs'],
@@ -342,7 +365,7 @@ const doctored: [string, string[], (evidence: ProofEvidence) => void][] = [
   ],
   [
     'a notification that was set aside after it had been accepted, though a later one was published',
-    ['lost'],
+    ['lost', 'untraced'],
     ({ tables, ledger, toldLedger }) => {
       Object.assign(tables.reads[0]!, { outcome: 'quarantined', event_id: null });
       ledger.lines = evidenceFrom(tables, 2, []).lines;
@@ -351,7 +374,7 @@ const doctored: [string, string[], (evidence: ProofEvidence) => void][] = [
   ],
   [
     'a notification of a machine that is there, told as gone',
-    ['lost'],
+    ['lost', 'untraced'],
     ({ tables, ledger, toldLedger }) => {
       Object.assign(tables.reads[0]!, { outcome: 'gone', event_id: null });
       ledger.lines = evidenceFrom(tables, 2, []).lines;
@@ -368,6 +391,54 @@ const doctored: [string, string[], (evidence: ProofEvidence) => void][] = [
       ledger.lines = evidenceFrom(tables, 2, []).lines;
       Object.assign(toldLedger, { published: 1, ignored: 1 });
     },
+  ],
+  [
+    'a notification that is told as published and whose event is nowhere',
+    ['vanished', 'untraced'],
+    ({ tables }) => {
+      tables.reads[0]!.event_id = null;
+    },
+  ],
+  [
+    'a machine that traces to a change of an access',
+    ['untraced'],
+    ({ ledger }) => {
+      ledger.events[0]!.cause = 'access 4711/2';
+    },
+  ],
+  [
+    'a change of an access that traces to a read',
+    ['untraced', 'vanished'],
+    ({ ledger }) => {
+      ledger.events[2]!.cause = 'read 1/1';
+    },
+  ],
+  [
+    'an event that traces to a read which decided another',
+    ['untraced'],
+    ({ ledger }) => {
+      ledger.events[0]!.cause = 'read 1/2';
+    },
+  ],
+  [
+    'a change of an access that was never told, though the next one was',
+    ['vanished'],
+    ({ states }) => {
+      states.history.push({ organization_id: '4711', epoch: 4, access: 'terms-required' });
+      states.history.push({ organization_id: '4711', epoch: 5, access: 'active' });
+    },
+  ],
+  [
+    'a change of an access that is told as another',
+    ['untrue'],
+    ({ states }) => {
+      states.history[0]!.access = 'reauthorize';
+    },
+  ],
+  [
+    'a change of an access that is told twice',
+    ['invented'],
+    ({ ledger }) => decide(ledger, { ...accessRowOf(3, 'active'), cause: 'access 4711/3' }),
   ],
   ['a sync that ran', ['blind'], ({ states }) => void states.syncs.push({ id: 1 })],
   [
@@ -408,7 +479,7 @@ const doctored: [string, string[], (evidence: ProofEvidence) => void][] = [
   ],
   [
     'an organization that was blocked and is on no topic',
-    ['unpublished'],
+    ['unpublished', 'vanished'],
     ({ truth, states }) => {
       truth.organizations.push({ id: '4712', termsAccepted: true });
       states.history.push({ organization_id: '4712', epoch: 2 });

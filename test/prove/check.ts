@@ -8,6 +8,7 @@ import {
   type TopicRecord,
   type Violation,
 } from '../support/ledger-checker';
+import { checkCauses } from './check-causes';
 import { checkHistory } from './check-history';
 import { type Block, checkPages } from './check-pages';
 import type { Post } from './on-call';
@@ -130,32 +131,6 @@ function checkSight({ ledger, sentAgain, states }: ProofEvidence): Finding[] {
   if (repeats >= sentAgain) return found;
   const text = `records were sent again ${sentAgain} times, ${repeats} repeats are seen`;
   return [...found, { kind: 'blind', text }];
-}
-
-/** So many changes of the access of each organization stay on record; of an older one nothing is known any more. */
-const transitionsKept = 100;
-
-/** A record names the read, or the change of an access, that decided it, and that is on record. */
-function checkCauses({ ledger, tables, states }: ProofEvidence): Finding[] {
-  const causes = new Set([
-    ...tables.reads.map(({ task_id, fence }) => `read ${task_id}/${fence}`),
-    ...states.history.map(({ organization_id, epoch }) => `access ${organization_id}/${epoch}`),
-  ]);
-  const oldest = new Map(
-    [...Map.groupBy(states.history, ({ organization_id }) => String(organization_id))]
-      .filter(([, kept]) => kept.length >= transitionsKept)
-      .map(([id, kept]) => [id, Math.min(...kept.map(({ epoch }) => Number(epoch)))]),
-  );
-  const isOlder = (cause: string) => {
-    const [, id = '', epoch = ''] = /^access (.+)\/([1-9]\d*)$/.exec(cause) ?? [];
-    return Number(epoch) < (oldest.get(id) ?? 0);
-  };
-  return ledger.events
-    .filter(({ cause }) => !causes.has(cause) && !isOlder(cause))
-    .map(({ key, sequence, cause }) => ({
-      kind: 'untraced' as const,
-      text: `${key} ${sequence} traces to ${cause || 'nothing'}, which is not on record`,
-    }));
 }
 
 /** Each address is in the journal at least as often as the sender saw it accepted, and no more often than it was said. */
