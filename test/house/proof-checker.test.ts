@@ -211,6 +211,12 @@ test('a change of an access that is older than the hundred that are kept is on r
   expect(checkProof(evidence)).toEqual([]);
 });
 
+const headersOf = (id: string, sequence: string): string =>
+  JSON.stringify([
+    ['ce_id', id],
+    ['ce_sequence', sequence.padStart(20, '0')],
+  ]);
+
 /** One more event, as the last record of its topic. */
 function decide(ledger: LedgerEvidence, row: Row): void {
   const record = recordOf(row, 9);
@@ -400,6 +406,44 @@ const doctored: Doctored[] = [
     },
   ],
   [
+    'a sequence that is told without its zeros',
+    ['order'],
+    ({ ledger }) => {
+      ledger.events[1]!.headers = ledger.records[1]!.headers = [
+        ['ce_id', 'e2'],
+        ['ce_sequence', '2'],
+      ];
+    },
+  ],
+  [
+    'a sequence that is not told',
+    ['order'],
+    ({ ledger }) => {
+      for (const at of [0, 1])
+        ledger.events[at]!.headers = ledger.records[at]!.headers = [['ce_id', `e${at + 1}`]];
+    },
+  ],
+  [
+    'a sequence that is told as another than was decided',
+    ['order'],
+    ({ ledger }) => {
+      ledger.events[1]!.headers = ledger.records[1]!.headers = [
+        ['ce_id', 'e2'],
+        ['ce_sequence', '00000000000000000007'],
+      ];
+    },
+  ],
+  [
+    'an access of an organization that the provider does not have',
+    ['invented'],
+    ({ states, ledger }) => {
+      states.history.push({ organization_id: '9999', epoch: 2, access: 'active' });
+      const stranger = { topic: 'proof.organization-access.v1', key: '9999/organization-access/9999' };
+      const row = { ...accessRowOf(1, 'active'), ...stranger, event_id: 'g1', cause: 'access 9999/2' };
+      decide(ledger, { ...row, headers: headersOf('g1', '1') });
+    },
+  ],
+  [
     'a machine that traces to a change of an access',
     ['untraced'],
     ({ ledger }) => {
@@ -439,6 +483,38 @@ const doctored: Doctored[] = [
     'a change of an access that is told twice',
     ['invented'],
     ({ ledger }) => decide(ledger, { ...accessRowOf(3, 'active'), cause: 'access 4711/3' }),
+  ],
+  ...(['discarded', 'acted', 'ignored', 'of tomorrow'] as const).map(
+    (line): Doctored => [
+      `a notification of a machine that ended as ${line}, though a later one was published`,
+      ['lost', 'untraced'],
+      ({ tables, ledger, toldLedger }) => {
+        Object.assign(tables.reads[0]!, { outcome: line, event_id: null });
+        ledger.lines = evidenceFrom(tables, 2, []).lines;
+        Object.assign(toldLedger, { published: 1, [line]: 1 });
+      },
+    ],
+  ),
+  [
+    'a notification that is parked at rest',
+    ['lost'],
+    ({ ledger, toldLedger }) => {
+      ledger.lines = { published: 1, parked: 1 };
+      Object.assign(toldLedger, { published: 1, parked: 1 });
+    },
+  ],
+  [
+    'a notification of a machine that was set aside when it came',
+    ['unjournalled'],
+    ({ tables, ledger, toldLedger }) => {
+      const elements = JSON.stringify([
+        { line: 'quarantined', raw: JSON.stringify({ targetResource: uri }) },
+      ]);
+      Object.assign(tables.deliveries[0]!, { quarantined: 1, elements });
+      tables.hints.shift();
+      ledger.lines = evidenceFrom(tables, 2, []).lines;
+      Object.assign(toldLedger, { published: 1, quarantined: 1 });
+    },
   ],
   ['a sync that ran', ['blind'], ({ states }) => void states.syncs.push({ id: 1 })],
   [

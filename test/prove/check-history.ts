@@ -9,11 +9,16 @@ type Resource = { uri: string; markName: 'name' | 'cropSeason' };
 
 export function checkHistory({ ledger, tables, truth, marks, announced }: ProofEvidence): Finding[] {
   const resources = resourcesByKey(truth);
+  const accessKeys = new Set(truth.organizations.map(({ id }) => `${id}/organization-access/${id}`));
   const found: Finding[] = [];
   for (const [key, ofKey] of Map.groupBy(ledger.events, ({ key }) => key)) {
     const events = ofKey.toSorted((left, right) => left.sequence - right.sequence);
-    found.push(...checkSequences(key, events));
-    if (key.split('/')[1] === 'organization-access') continue;
+    found.push(...checkSequences(key, events), ...events.flatMap(checkTold));
+    if (key.split('/')[1] === 'organization-access') {
+      if (!accessKeys.has(key))
+        found.push({ kind: 'invented', text: `${key} was published, the provider has no such organization` });
+      continue;
+    }
     const resource = resources.get(key);
     if (resource === undefined || !announced.has(resource.uri))
       found.push({ kind: 'invented', text: `${key} was published and nobody was notified of it` });
@@ -40,6 +45,13 @@ function checkSequences(key: string, events: readonly DecidedEvent[]): Finding[]
   return [
     { kind: 'vanished', text: `${key} has the sequence ${events[at]!.sequence} where ${at + 1} is due` },
   ];
+}
+
+/** Consumers are told the sequence that was decided, in twenty digits, so that it can be compared as text. */
+function checkTold({ key, sequence, headers }: DecidedEvent): Finding[] {
+  const told = headers.find(([name]) => name === 'ce_sequence')?.[1];
+  if (told === String(sequence).padStart(20, '0')) return [];
+  return [{ kind: 'order', text: `${key} ${sequence} has the ce_sequence ${told}` }];
 }
 
 /** What a resource was, oldest first: each of its events says a later one of these than the event before. */
@@ -69,19 +81,26 @@ function markOf(value: string, markName: string): string {
   }
 }
 
+/** What may become of a notification of something that is there; who waits is lost, which the ledger's checker says. */
+const goodLines = ['published', 'merged', 'unchanged', 'waiting'];
+
 /** A later notification of the same resource would hide one that was set aside, or taken for something else. */
 function checkSense(
   { lines }: LedgerEvidence,
   { deliveries }: Tables,
   addresses: ReadonlySet<string>,
 ): Finding[] {
-  const refused = deliveries.reduce((sum, { quarantined }) => sum + Number(quarantined), 0);
-  const amiss = { 'set aside': (lines.quarantined ?? 0) - refused, gone: lines.gone ?? 0 };
+  const whenItCame = (line: string) => deliveries.reduce((sum, row) => sum + Number(row[line] ?? 0), 0);
   const elements = deliveries.flatMap(
     (delivery) => JSON.parse(String(delivery.elements)) as { line: string; address?: string }[],
   );
-  const ignored = elements.filter(({ line, address }) => line !== 'hint' && addresses.has(address ?? ''));
-  return Object.entries({ ...amiss, ignored: ignored.length })
+  const taken = elements.filter(({ line, address }) => line !== 'hint' && addresses.has(address ?? ''));
+  return [
+    ...Object.entries(lines)
+      .filter(([line]) => !goodLines.includes(line))
+      .map(([line, count]): [string, number] => [line, count - whenItCame(line)]),
+    ['taken for something else', taken.length] as [string, number],
+  ]
     .filter(([, count]) => count > 0)
     .map(([what, count]) => ({ kind: 'lost', text: `${count} notifications of what is there are ${what}` }));
 }
