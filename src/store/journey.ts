@@ -74,7 +74,7 @@ export function deliverySteps(
       const ofNotifications = one.hints.map(({ element }) => element);
       if ('read' in one) {
         const own = ownSteps(one.read).map((step) => ({ ...step, ofNotifications }));
-        return [...own, ...decidedBy(one.read, one.events, nowMs)];
+        return [...withEvents(own, one.events, nowMs), ...takenOf(one.read, one.events)];
       }
       return one.waiting === undefined ? [] : [{ ...waitingStep(one.waiting, nowMs), ofNotifications }];
     }),
@@ -100,11 +100,11 @@ export function eventJourney(
     const { hints, readAgain, runs } = asked;
     if (!isReconciled(event.headers)) {
       const came = hints.length > 0 ? hintSteps(hints, [read]) : [expiredHints(read.at)];
-      return [...came, readStep(read), ...own];
+      return [...came, ...withEvents([readStep(read)], [event], nowMs)];
     }
     const askers =
       readAgain.length > 0 ? readAgainSteps(readAgain) : [syncStep(runAt(runs, read.at), read.at)];
-    return [...askers, readStep(read), ...own];
+    return [...askers, ...withEvents([readStep(read)], [event], nowMs)];
   }
   if (fenceOf(event.cause) !== null) return [expiredRead(event.event_id, event.decided_at), ...own];
   const named = transitionOf(event.cause);
@@ -116,13 +116,8 @@ export function eventJourney(
 }
 
 /** The journey of an event of which nothing but its read is kept. */
-export function sweptJourney(read: ReadToTell, { hints, readAgain }: Asked, nowMs: number): ExplainStep[] {
-  return [
-    ...hintSteps(hints, [read]),
-    ...readAgainSteps(readAgain),
-    readStep(read),
-    ...decidedBy(read, [], nowMs),
-  ];
+export function sweptJourney(read: ReadToTell, { hints, readAgain }: Asked): ExplainStep[] {
+  return [...hintSteps(hints, [read]), ...readAgainSteps(readAgain), readStep(read), ...takenOf(read, [])];
 }
 
 /** What is known of all tasks of one resource. Each list holds the newest of each task, and one more where there are more. */
@@ -181,8 +176,8 @@ function decidedSteps(
     return [
       ...switchSteps(read, at(read.at)),
       ...(isListed ? [syncStep(runAt(runs, read.at), read.at)] : []),
-      ...ownSteps(read),
-      ...decidedBy(read, own, nowMs),
+      ...withEvents(ownSteps(read), own, nowMs),
+      ...takenOf(read, own),
     ];
   });
   const others = [...ofCause.values()].flat();
@@ -195,13 +190,16 @@ function decidedSteps(
   }
 }
 
-function decidedBy(read: ReadToTell, events: ToldEvent[], nowMs: number): ExplainStep[] {
-  const { event_id: last } = read;
-  const isTaken = last !== null && Boolean(read.swept) && !events.some(({ event_id }) => event_id === last);
-  return [
-    ...events.flatMap((event) => eventSteps(event, nowMs)),
-    ...(isTaken ? [expiredEvent(last, read.at)] : []),
-  ];
+/** What a read decided is told before it says what it ended as: published comes after decided, and before sent. */
+function withEvents(read: ExplainStep[], events: ToldEvent[], nowMs: number): ExplainStep[] {
+  const told = events.map((event) => eventSteps(event, nowMs));
+  return [...told.flatMap(([decided]) => decided ?? []), ...read, ...told.flatMap(([, ...since]) => since)];
+}
+
+/** Of what a read decided and retention took. */
+function takenOf({ event_id: last, swept, at: readAt }: ReadToTell, events: ToldEvent[]): ExplainStep[] {
+  const isTaken = last !== null && Boolean(swept) && !events.some(({ event_id }) => event_id === last);
+  return isTaken ? [expiredEvent(last, readAt)] : [];
 }
 
 function at(ms: number): string {

@@ -405,7 +405,7 @@ export function storeBehindSuite(name: string, open: () => Promise<StoreUnderTes
       await hand.store.finishGone(goneBy(await hand.take()));
       const [row] = await hand.records();
       const { steps } = (await hand.store.explain(row!.eventId))!;
-      expect(steps.map(({ step }) => step)).toEqual(['listed', 'gone', 'decided', 'unsent']);
+      expect(steps.map(({ step }) => step)).toEqual(['listed', 'decided', 'gone', 'unsent']);
       expect(steps[0]).toMatchObject({ run });
     });
 

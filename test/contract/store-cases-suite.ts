@@ -645,8 +645,8 @@ export function storeCasesSuite(name: string, open: () => Promise<StoreUnderTest
           'acted',
           'ignored',
           'quarantined',
-          'published',
           'decided',
+          'published',
           'sent',
         ]);
       });
@@ -819,7 +819,7 @@ export function storeCasesSuite(name: string, open: () => Promise<StoreUnderTest
         await hand.finish(await hand.takeAt(address('1')), draftOf('1', 'a'));
         const { eventId } = (await hand.records()).find(({ key }) => key.endsWith('/1'))!;
         const told = (await stepsOf(eventId)).map(({ step }) => step);
-        expect(told.slice(0, 3)).toEqual(['expired', 'published', 'decided']);
+        expect(told.slice(0, 3)).toEqual(['expired', 'decided', 'published']);
         expect((await stepsOf(address('1'))).map(({ step }) => step)).not.toContain('expired');
         const again = await parkTwo();
         const counted = (await stepsOf(address('1'))).filter(

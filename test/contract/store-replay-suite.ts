@@ -64,7 +64,7 @@ export function storeReplaySuite(name: string, open: () => Promise<DamageableSto
       await hand.finish(task, draftOf('1', 'b'), { reconciled: true });
       const [row] = await hand.records();
       const { steps } = (await hand.store.explain(row!.eventId))!;
-      expect(steps.map(({ step }) => step)).toEqual(['read-again', 'published', 'decided', 'unsent']);
+      expect(steps.map(({ step }) => step)).toEqual(['read-again', 'decided', 'published', 'unsent']);
       expect(steps[0]).toMatchObject({ replay: run.replay });
     });
 
@@ -274,7 +274,7 @@ export function storeReplaySuite(name: string, open: () => Promise<DamageableSto
       const run = await hand.store.beginReplay('x');
       await hand.store.resendNewest(stepOf(run, 9), rowsOf(await select()));
       const steps = async () => (await hand.store.explain(row!.eventId))!.steps.map(({ step }) => step);
-      expect(await steps()).toEqual(['hinted', 'published', 'decided', 'sent', 'replaying']);
+      expect(await steps()).toEqual(['hinted', 'decided', 'published', 'sent', 'replaying']);
       const before = await hand.store.explain(row!.eventId);
       await sendToKafka();
       const after = await hand.store.explain(row!.eventId);

@@ -156,7 +156,7 @@ async function explainTaken(context: Context, of: string): Promise<Explanation |
   const sql = `SELECT ${readColumns} FROM reads WHERE event_id = $1 AND swept`;
   const [read] = await rows<ReadToTell>(context, sql, of);
   if (read !== undefined)
-    return { of, what: 'event', steps: sweptJourney(read, await askedFor(context, read), nowMs) };
+    return { of, what: 'event', steps: sweptJourney(read, await askedFor(context, read)) };
   const floor: number = (await context.database.get("SELECT value FROM meta WHERE name = 'floor'"))!.value;
   return floor === 0 ? null : { of, what: 'event', steps: perhapsExpiredEvent(floor, nowMs) };
 }

@@ -140,8 +140,7 @@ function explainTaken(context: Context, of: string): Explanation | null {
     `SELECT ${readColumns} FROM reads WHERE event_id = ? AND swept = 1`,
     of,
   );
-  if (read !== undefined)
-    return { of, what: 'event', steps: sweptJourney(read, askedFor(context, read), nowMs) };
+  if (read !== undefined) return { of, what: 'event', steps: sweptJourney(read, askedFor(context, read)) };
   const floor = Number(context.database.get("SELECT value FROM meta WHERE name = 'floor'")!.value);
   return floor === 0 ? null : { of, what: 'event', steps: perhapsExpiredEvent(floor, nowMs) };
 }

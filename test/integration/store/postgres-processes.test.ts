@@ -97,7 +97,7 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'several stores on one 
     const run = await second.beginReplay('x');
     await second.resendNewest(run, [row!.row]);
     await first.markSent([{ row: row!.row, partition: 0, offset: '8' }]);
-    const expected = ['published', 'decided', 'sent', 'replayed'];
+    const expected = ['decided', 'published', 'sent', 'replayed'];
     for (const told of [deliveryId, row!.eventId, address('1')]) {
       const steps = (await third.explain(told))!.steps;
       expect(steps.map(({ step }) => step)).toEqual(expect.arrayContaining(expected));
