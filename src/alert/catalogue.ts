@@ -13,6 +13,8 @@ export interface CatalogueRow {
   summary: string;
   /** What to do first; `{id}` stands for the organization, connection or subscription. */
   firstStep: string;
+  /** It asks nobody to act, so what it tells stays true after its end. */
+  asksNobody?: true;
 }
 
 export interface OrganizationRow extends CatalogueRow {
@@ -329,6 +331,7 @@ export const testRow: CatalogueRow = {
   owner: 'on-call',
   summary: 'A test of the way to whoever is on call.',
   firstStep: 'None: it ends by itself.',
+  asksNobody: true,
 };
 
 /** Of the alerts for states of the platform, which a process knows without the store. */

@@ -3,7 +3,7 @@
  * not come back, or until its end can be told. Whoever reads it then must not be sent to act. Pure.
  */
 import type { Alert } from '../model/alert';
-import { testRow } from './catalogue';
+import { catalogue } from './catalogue';
 import { plainTime } from './plain-text';
 
 /** Why an alert is still open although what it told of has ended. */
@@ -38,10 +38,10 @@ export function toldOf(alert: Alert): Alert {
   return { ...alert, annotations: { ...text, over_since: since, closes_at: until } };
 }
 
-/** One that ended, as it is told where it must be shown as open before its end is: the page of a test tells what it is. */
+/** One that ended, as it is told where it must be shown as open before its end is. */
 export function toldAgainOf(alert: Alert): Alert {
   const { name, resolvedAtMs, annotations } = alert;
-  if (resolvedAtMs === null || name === testRow.name) return alert;
+  if (resolvedAtMs === null || catalogue.find((row) => row.name === name)?.asksNobody) return alert;
   const over = `${overWords(plainTime(resolvedAtMs), annotations.folded_into)}.`;
   const step = 'None: it is told once more, so that its end is told as well.';
   return { ...alert, annotations: idleText(alert, over, step) };
