@@ -98,7 +98,7 @@ export function eventSteps(event: ToldEvent, nowMs: number): ExplainStep[] {
 
 /** Why it is not where it was to go. */
 function stateSteps(
-  { event_id: eventId, state, topic, sequence, key, sent_at, entry }: ToldEvent,
+  { event_id: eventId, state, topic, sequence, key, decided_at, sent_at, entry }: ToldEvent,
   nowMs: number,
 ): ExplainStep[] {
   if (state === 0 && sent_at === null)
@@ -118,8 +118,10 @@ function stateSteps(
     ];
   }
   if (state === 4) {
-    const text = `it never goes out: its topic held sequence ${sequence} of ${key}, or a higher one, which this store did not know of. What it told is published anew above that`;
-    return [{ at: at(nowMs), step: 'set-aside', text, eventId }];
+    const held = `its topic held sequence ${sequence} of ${key}, or a higher one, which this store did not know of`;
+    const text = `event ${eventId} does not go out from here: ${held}. What stands there under this id, if anything does, was sent from elsewhere, as before a restore, with other bytes. What it told is published anew above that`;
+    // When it was found is not kept.
+    return [{ at: at(sent_at ?? decided_at), step: 'set-aside', text, eventId }];
   }
   return [];
 }

@@ -387,14 +387,23 @@ export function storeBehindSuite(name: string, open: () => Promise<StoreUnderTes
       expect(await hand.store.take(10)).toHaveLength(1);
     });
 
-    test('the journey of what is set aside says that it never goes out, and why', async () => {
+    test('the journey of what is set aside says at its own time that it never goes out from here, and why', async () => {
       await hand.publish('1', 'a');
       const [row] = await hand.records();
       await find([stranger(1)]);
+      await hand.store.allFound();
+      under.advance(60_000);
       for (const asked of [row!.eventId, 'd1']) {
-        const last = (await hand.store.explain(asked))!.steps.at(-1)!;
-        expect(last).toMatchObject({ step: 'set-aside', text: expect.stringContaining('held sequence 1') });
+        const [decided, last] = (await hand.store.explain(asked))!.steps.slice(-2);
+        const text = expect.stringMatching(
+          new RegExp(`^event ${row!.eventId} .*held sequence 1 .*under this id`),
+        );
+        expect(last).toMatchObject({ step: 'set-aside', at: decided!.at, eventId: row!.eventId, text });
       }
+      await hand.publish('1', 'a');
+      const { steps } = (await hand.store.explain(hintOf('1').address))!;
+      const told = steps.map(({ step }) => step).filter((step) => /decided|set-aside|unsent/.test(step));
+      expect(told).toEqual(['decided', 'set-aside', 'decided', 'unsent']);
     });
 
     test('an event of what a sync missed is traced to its run', async () => {
