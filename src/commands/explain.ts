@@ -41,9 +41,9 @@ function nextOf({ what, steps }: Journey): string {
         : 'tramline quarantine list';
     return `Look at it: ${look}`;
   }
-  // What was set aside as it came has made nothing that has a journey.
+  // What was set aside as it came, or ignored, has made nothing that has a journey.
   const address = steps
-    .filter(({ step }) => step !== 'quarantined')
+    .filter(({ step }) => step !== 'quarantined' && step !== 'ignored')
     .map(({ address }) => address)
     .find((one) => typeof one === 'string');
   if (what === 'resource' || address === undefined) return 'What needs a person: tramline alerts';

@@ -375,6 +375,29 @@ test('an address in a journey stays whole where the terminal has room for it', a
   expect([line.trim(), line.length]).toEqual([real, 80]);
 });
 
+test('a journey of several notifications names the address of one that was read, not of one that was ignored', async () => {
+  const told = async (...lines: string[]) => {
+    const at = '2025-03-01T10:00:00.000Z';
+    const steps = lines.map((step) => ({
+      at,
+      step,
+      text: step,
+      address: `https://provider.example/${step}`,
+    }));
+    Object.assign(shell.sample.store, {
+      explain: async (of: string) => ({
+        of,
+        what: 'delivery',
+        steps: [...steps, { at, step: 'sent', text: '' }],
+      }),
+    });
+    return (await shell.run('explain', 'd1')).out.split('\n').at(-2);
+  };
+  const whole = '→ Its whole journey: tramline explain https://provider.example/hint';
+  expect(await told('quarantined', 'ignored', 'hint')).toBe(whole);
+  expect(await told('ignored')).toBe('→ What needs a person: tramline alerts');
+});
+
 test('one consent that many organizations wait for is asked for once', async () => {
   const refused = {
     ...organizations[1]!,
