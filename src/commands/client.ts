@@ -34,6 +34,7 @@ const problemOfCode: Record<string, ProblemCode> = {
   'operations.refused': 'command.refused',
   'operations.expired': 'command.expired',
   'operations.unavailable': 'store.unavailable',
+  'operations.stopping': 'store.unavailable',
   'operations.provider-unavailable': 'provider.unavailable',
   'operations.provider-malformed': 'provider.malformed',
   'operations.provider-refused': 'provider.refused',

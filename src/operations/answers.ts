@@ -23,6 +23,11 @@ export const answers = {
   'operations.provider-malformed': { status: 502, title: 'What the provider sent cannot be read.' },
   'operations.provider-refused': { status: 502, title: 'The provider refuses this.' },
   'operations.provider-unavailable': { status: 503, title: 'The provider does not answer now.' },
+  'operations.stopping': {
+    status: 503,
+    title:
+      'The process at this address is stopping: ask again once it has started anew, or set TRAMLINE_URL to another one.',
+  },
   'operations.unavailable': {
     status: 503,
     title: 'The store cannot be read or written now: `tramline check` says what to look at.',
@@ -38,7 +43,7 @@ const codeOfProblem: Partial<Record<ProblemCode, AnswerCode>> = {
   'command.refused': 'operations.refused',
   'command.expired': 'operations.expired',
   'store.unavailable': 'operations.unavailable',
-  'store.closed': 'operations.unavailable',
+  'store.closed': 'operations.stopping',
   'provider.unavailable': 'operations.provider-unavailable',
   'provider.malformed': 'operations.provider-malformed',
   'provider.refused': 'operations.provider-refused',
@@ -61,12 +66,14 @@ export function refuse(response: Response, code: AnswerCode, detail?: string): v
     );
 }
 
+/** Why something does not answer is for the log; what a parameter or id has wrong is for the asker. */
+const untold: AnswerCode[] = ['operations.unavailable', 'operations.stopping'];
+
 /** Answers what was thrown; a fault of our own is told to `fault` and its text to nobody else. */
 export function refuseError(response: Response, error: unknown, fault: (error: unknown) => void): void {
   const code = isProblem(error) ? codeOfProblem[error.code] : undefined;
   if (code !== undefined) {
-    // Why something does not answer is for the log; what a parameter or id has wrong is for the asker.
-    refuse(response, code, code === 'operations.unavailable' ? undefined : (error as Error).message);
+    refuse(response, code, untold.includes(code) ? undefined : (error as Error).message);
   } else if ([400, 413, 415].includes((error as { status?: number }).status ?? 0)) {
     // Express marks so what it could not decode in a path, or read as a body.
     refuse(response, 'operations.bad-request');

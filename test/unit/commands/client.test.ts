@@ -4,7 +4,7 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { makeClient, NobodyListens } from '../../../src/commands/client';
+import { makeClient, mayComeBack, NobodyListens } from '../../../src/commands/client';
 import { serviceUrl } from '../../../src/commands/context';
 import { loadSettings } from '../../../src/config';
 import { Problem } from '../../../src/model/problem';
@@ -187,6 +187,27 @@ describe('another program', () => {
     });
     await expect(client.ledger()).rejects.toThrow(/answered 500 operations.fault/);
   });
+});
+
+test('a service that is stopping is told as such, and is one that may come back', async () => {
+  const shell = makeShell();
+  const server = await serveFor(shell);
+  shell.api.startReplay = () => Promise.reject(new Problem('store.closed', 'the process stops'));
+  const { code, error } = await shell.run('replay', '--kind', 'equipment');
+  expect([code, error]).toEqual([1, expect.stringContaining('is stopping')]);
+  expect(error).not.toMatch(/store|check/);
+  const wantedReplay = {
+    events: null,
+    organizationId: null,
+    toTopic: null,
+    kind: 'equipment',
+    how: 'newest',
+    dryRun: false,
+  } as const;
+  const client = makeClient({ url: shell.environment.TRAMLINE_URL!, token: null });
+  const given = client.startReplay(wantedReplay).catch((reason: unknown) => reason);
+  expect(mayComeBack(await given)).toBe(true);
+  await server.close(10);
 });
 
 test('an id with signs of its own stays one part of the path', async () => {

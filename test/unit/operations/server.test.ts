@@ -363,6 +363,13 @@ describe('on this machine, without a token', () => {
     expect(unavailable.text + fault.text).not.toContain('canary');
   });
 
+  test('a process that stops says so, and where to ask again, and nothing of the store', async () => {
+    sample.failure = new Problem('store.closed', 'the process stops');
+    const { status, body } = await ask('get', '/api/ledger');
+    expect([status, body.code, faults.length]).toEqual([503, 'operations.stopping', 0]);
+    expect(body.title).toMatch(/^The process at this address is stopping: ask .*TRAMLINE_URL/);
+  });
+
   test.each([
     { Host: 'tramline.evil.example' },
     { Host: 'localhost.evil.example:9464' },
