@@ -25,6 +25,8 @@ interface LaneRow {
 
 export class LaneChanges {
   readonly #changes = new Map<string, Change>();
+  /** Changes only become more: as many as there are is all of them. */
+  #looked = { count: 0, rows: new Map<string, LaneRow>() };
 
   /** Something in the lane falls due at `dueMs`. */
   expect(id: string, dueMs: number): void {
@@ -56,23 +58,34 @@ export class LaneChanges {
     return change;
   }
 
+  /** Shares the rows of what changed so far, where `write` will decide by them: it then has them. */
+  async look(database: Statements): Promise<void> {
+    if (this.#isExpectedOnly()) return;
+    const ids = [...this.#changes.keys()];
+    const shared = await database.all(
+      'SELECT id, next_due_at, width, succeeded FROM lanes WHERE id = ANY($1::text[]) ORDER BY id FOR KEY SHARE',
+      ids,
+    );
+    const rows = new Map((shared as LaneRow[]).map((row) => [row.id, row]));
+    this.#looked = { count: ids.length, rows };
+  }
+
   /** To be called once, when nothing else follows but the commit. What is only expected needs no answer, and leaves with it. */
   async write(database: Statements): Promise<void> {
-    const changes = [...this.#changes];
-    if (changes.some(([, change]) => !isExpectedOnly(change))) await this.#decide(database);
-    else if (changes.length > 0) {
-      const dueAtMs = changes.map(([, change]) => change.dueAtMs!);
-      expectLanes(database, [...this.#changes.keys()], dueAtMs);
-    }
+    if (!this.#isExpectedOnly()) await this.#decide(database);
+    else if (this.#changes.size > 0) expectLanes(database, this.#changes);
+  }
+
+  #isExpectedOnly(): boolean {
+    return [...this.#changes.values()].every(
+      ({ succeeded, narrowed, openAtMs }) => succeeded === 0 && !narrowed && openAtMs === undefined,
+    );
   }
 
   /** By the rows as they are: a block narrows a lane, and reads that succeed widen it again. */
   async #decide(database: Statements): Promise<void> {
-    const shared = await database.all(
-      `SELECT id, next_due_at, width, succeeded FROM lanes WHERE id = ANY($1::text[]) ORDER BY id FOR KEY SHARE`,
-      [...this.#changes.keys()],
-    );
-    const rows = new Map((shared as LaneRow[]).map((row) => [row.id, row]));
+    if (this.#looked.count < this.#changes.size) await this.look(database);
+    const { rows } = this.#looked;
     const missing = [...this.#changes.keys()].filter((id) => !rows.has(id));
     if (missing.length > 0) await addLanes(database, missing);
     const changing = [...this.#changes].filter(([id, change]) => mustWrite(rows.get(id), change));
@@ -104,12 +117,9 @@ export class LaneChanges {
   }
 }
 
-function isExpectedOnly({ succeeded, narrowed, openAtMs }: Change): boolean {
-  return succeeded === 0 && !narrowed && openAtMs === undefined;
-}
-
 /** Those that fall due earlier now; whatever their rows say, they are shared until the commit. */
-function expectLanes(database: Statements, ids: string[], dueAtMs: number[]): void {
+function expectLanes(database: Statements, changes: Map<string, Change>): void {
+  const ids = [...changes.keys()];
   database.last(
     `INSERT INTO lanes (id) SELECT n.id FROM unnest($1::text[]) AS n (id)
      WHERE NOT EXISTS (SELECT 1 FROM lanes l WHERE l.id = n.id) ORDER BY n.id COLLATE "C"
@@ -126,7 +136,7 @@ function expectLanes(database: Statements, ids: string[], dueAtMs: number[]): vo
          THEN greatest(l.turn, (SELECT value FROM meta WHERE name = 'turn')) ELSE l.turn END
      FROM earlier e WHERE l.id = e.id`,
     ids,
-    dueAtMs,
+    [...changes.values()].map(({ dueAtMs }) => dueAtMs!),
   );
 }
 

@@ -18,9 +18,10 @@ export interface ReadOutcome {
   settles: boolean;
 }
 
-export async function insertReads(context: Context, reads: ReadOutcome[]): Promise<void> {
+/** Leaves with the commit. */
+export function insertReads(context: Context, reads: ReadOutcome[]): void {
   if (reads.length === 0) return;
-  await context.database.run(
+  context.database.last(
     `INSERT INTO reads (task_id, fence, generation, outcome, reason, event_id, connection_id, at, finality, switched_from)
      SELECT task_id, fence, generation, outcome, reason, event_id, connection_id, $8, coalesce((
        SELECT ${finality.late} FROM (SELECT b.generation, b.finality FROM reads b WHERE b.task_id = r.task_id

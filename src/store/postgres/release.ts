@@ -287,7 +287,7 @@ export async function discardTogether(
     mine.flatMap(({ task_id }) => task_id ?? []),
   );
   const said = { outcome: 'discarded', reason: null, eventIds: [], connectionId: null, switchedFrom: null };
-  await insertReads(
+  insertReads(
     context,
     given.map(({ id: taskId, fence, generation }) => ({
       taskId,

@@ -94,10 +94,10 @@ export class Slate {
   /** Writes the rows as they are now, for a statement that must see them. */
   async saveTasks(): Promise<void> {
     const added = this.#added.splice(0);
-    await insertTasks(this.context, added);
     for (const task of added) this.#dirty.delete(task);
-    await saveTasks(this.context, [...this.#dirty]);
+    const changed = [...this.#dirty];
     this.#dirty.clear();
+    await Promise.all([insertTasks(this.context, added), saveTasks(this.context, changed)]);
   }
 
   async write(): Promise<void> {
@@ -105,20 +105,23 @@ export class Slate {
     await forgetUnclaimed(context, this.#claimed);
     // What was set aside before in this group and woken again is closed with the others.
     closeEntries(context, [...this.#closing]);
-    const [, records] = await Promise.all([
+    const [, , records] = await Promise.all([
       insertEntries(context, this.#entries),
+      this.saveTasks(),
       writeEvents(
         context,
         this.#events.map(({ event }) => event),
       ),
+      context.lanes.look(context.database),
     ]);
     for (const [index, { eventIds }] of this.#events.entries()) eventIds.push(records[index]!.eventId);
-    await Promise.all([this.saveTasks(), insertReads(context, this.#reads), this.#saveAliases()]);
+    insertReads(context, this.#reads);
+    this.#saveAliases();
   }
 
-  async #saveAliases(): Promise<void> {
+  #saveAliases(): void {
     if (this.#aliases.size === 0) return;
-    await this.context.database.run(
+    this.context.database.last(
       `INSERT INTO aliases (address, task_id) SELECT * FROM unnest($1::text[], $2::bigint[]) AS n (address, task_id)
        ORDER BY address COLLATE "C" ON CONFLICT (address) DO NOTHING`,
       [...this.#aliases.keys()],

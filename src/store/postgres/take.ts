@@ -184,7 +184,7 @@ async function saveLanes(context: Context, lanes: Lane[], freed: string[]): Prom
           touched.map(({ id }) => id),
         );
   if (touched.length > 0) {
-    await database.run(
+    database.last(
       `WITH advanced AS (UPDATE meta SET value = $4 WHERE name = 'turn' AND value < $4)
        UPDATE lanes l SET turn = l.turn + n.served,
          next_due_at = CASE WHEN n.raises THEN (

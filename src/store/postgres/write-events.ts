@@ -7,7 +7,7 @@ import { completeRecord, type EventRecord, recordBytes, slotOf } from '../../mod
 import type { EventToWrite } from '../decided-events';
 import type { Context } from './context';
 
-/** The records in the order of the events. */
+/** The records in the order of the events; they are stored with the commit. */
 export async function writeEvents(context: Context, events: EventToWrite[]): Promise<EventRecord[]> {
   if (events.length === 0) return [];
   context.news.add('events');
@@ -19,7 +19,7 @@ export async function writeEvents(context: Context, events: EventToWrite[]): Pro
   const records = events.map((event, index) =>
     completeRecord({ ...event, sequence: sequences[index]! }, context.settings.envelope),
   );
-  await context.database.run(
+  context.database.last(
     `INSERT INTO outbox (event_id, topic, key, slot, sequence, headers, value, bytes, task_id, cause, accepted_at,
        decided_at)
      SELECT event_id, topic, key, slot, sequence, headers, value, bytes, task_id, cause,
