@@ -160,6 +160,18 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'several stores on one 
     }
   });
 
+  test('whatever a database has as its default, a session waits until its commits are written', async () => {
+    for (const theirs of ['off', 'remote_apply']) {
+      await server.query(`ALTER DATABASE postgres SET synchronous_commit = ${theirs}`);
+      const config = poolConfig({ url: server.url('postgres'), connections: 1 });
+      const client = new Client(config);
+      await client.connect();
+      expect((await client.query('SHOW synchronous_commit')).rows).toEqual([{ synchronous_commit: 'on' }]);
+      await client.end();
+    }
+    await server.query('ALTER DATABASE postgres RESET synchronous_commit');
+  });
+
   test('the limit of a statement holds, whatever the address says of it', async () => {
     for (const theirs of ['', '?statement_timeout=60000', '?statement_timeout=0']) {
       const database = openDatabase({ url: url + theirs, connections: 1 });
