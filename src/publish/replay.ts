@@ -60,8 +60,7 @@ export function makeReplay(
       await run(progress);
       progress.state = 'ended';
     } catch (error) {
-      const known = error instanceof Stopped || isProblem(error);
-      Object.assign(progress, { state: 'stopped', reason: known ? error.message : 'a fault of ours' });
+      Object.assign(progress, { state: 'stopped', reason: reasonOf(error) });
       if (!(error instanceof Stopped)) failed(error);
     }
     progress.endedAtMs = clock.nowMs();
@@ -123,6 +122,13 @@ export function makeReplay(
       await current?.work;
     },
   };
+}
+
+/** What a store says of its trouble is a driver's: that is for the log. */
+function reasonOf(error: unknown): string {
+  if (isProblem(error, 'store.unavailable'))
+    return 'the store did not answer: `tramline check` says what to look at';
+  return error instanceof Stopped || isProblem(error) ? error.message : 'a fault of ours';
 }
 
 async function refuseUnfit(

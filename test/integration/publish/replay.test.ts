@@ -45,7 +45,13 @@ beforeEach(async () => {
 });
 afterEach(() => under.close());
 
-function start({ kafka = true, pageRows = 2000, holder = 'a', history = makeScriptedTarget() } = {}) {
+function start({
+  kafka = true,
+  pageRows = 2000,
+  holder = 'a',
+  history = makeScriptedTarget(),
+  store = hand.store,
+} = {}) {
   const target = makeScriptedTarget();
   const relay = makeRelay(hand.store, target, { ...relayDefaults, clock, holder });
   const sender = makeHistorySender({
@@ -55,7 +61,7 @@ function start({ kafka = true, pageRows = 2000, holder = 'a', history = makeScri
     exists: async (topic) => ['audit', 'former.equipment.v1'].includes(topic),
   });
   const doors = {
-    store: hand.store,
+    store,
     relay,
     clock,
     history: kafka ? sender : null,
@@ -275,6 +281,15 @@ test('history whose lease ran out while its producer was opened is not sent', as
   history.open = () => clock.pass(leaseMs);
   expect(await run({ ...newest, how: 'history', toTopic: 'audit' })).toMatchObject({ state: 'stopped' });
   expect(history.calls).toEqual(['close']);
+});
+
+test('one whose store does not answer says so in words of ours, and what it said goes to the log', async () => {
+  const silent = new Problem('store.unavailable', 'Query read timeout');
+  const store: Store = Object.create(hand.store, { selectReplay: { value: () => Promise.reject(silent) } });
+  const { run } = start({ store });
+  const reason = 'the store did not answer: `tramline check` says what to look at';
+  expect(await run(newest)).toMatchObject({ state: 'stopped', reason });
+  expect(failures).toEqual([silent]);
 });
 
 test('history keeps its lease during a send that takes longer', async () => {
