@@ -118,8 +118,10 @@ function tell({ output }: CommandContext, view: ReplayView): void {
       output.line(
         `goes on with the one that was left at ${view.leftAt}: ${view.replayedBefore} ${done} then`,
       );
+    // Of history all of a key's records go; how many of them are its newest says nothing.
+    const ofKeys = how === 'history' ? '' : `, ${keys} keys`;
     output.line(
-      `${selected} events selected, ${keys} keys: ${replayed} ${done}, ${(tookMs / 1000).toFixed(1)} s`,
+      `${selected} events selected${ofKeys}: ${replayed} ${done}, ${(tookMs / 1000).toFixed(1)} s`,
     );
   }
   if (view.state !== 'stopped') return;

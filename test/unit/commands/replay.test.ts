@@ -87,7 +87,7 @@ test('one that goes on says when the former was left and what that had sent, and
   expect(out).toContain(
     'goes on with the one that was left at 2026-11-22T11:34:10.000Z: 500 records sent again then',
   );
-  expect(out).toContain('4 events selected, 2 keys: 2 records sent again, 1.5 s');
+  expect(out).toContain('4 events selected: 2 records sent again, 1.5 s');
 });
 
 test.each([
