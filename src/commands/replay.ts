@@ -8,6 +8,7 @@ import type { Api } from '../model/api';
 import { isProblem, Problem } from '../model/problem';
 import { type ReplayView, type ReplayWanted, replayedEventsMax } from '../model/replay';
 import type { EventKind } from '../model/resource';
+import { NobodyListens } from './client';
 import { type Action, type CommandContext, withApi } from './context';
 import { exitCodes } from './exit-code';
 
@@ -97,7 +98,9 @@ async function follow(
       output.progress(`${selected} selected · ${replayed} replayed · ${rate}/s`);
       await clock.wait(lookMs, interrupted);
       // Of one that is begun as soon as this one has ended nothing is told here.
-      view = await api.replay(view.startedAt);
+      view = await api.replay(view.startedAt).catch((error: unknown) => {
+        throw wanted.dryRun ? error : orGone(error, view);
+      });
     }
   } finally {
     output.progress(null);
@@ -107,7 +110,9 @@ async function follow(
 
 function tell({ output }: CommandContext, view: ReplayView): void {
   const { selected, keys, replayed, calls, callsLeft, how, toTopic, dryRun, tookMs } = view;
-  const done = how === 'reads' ? 'resources to be read again' : 'records sent again';
+  const done = doneOf(how);
+  // Of history all of a key's records go; how many of them are its newest says nothing.
+  const ofKeys = how === 'history' ? '' : `, ${keys} keys`;
   if (output.json) output.value(view);
   else if (dryRun) {
     const count = how === 'history' ? `${selected} events go to ${toTopic}` : `${keys} keys`;
@@ -118,11 +123,7 @@ function tell({ output }: CommandContext, view: ReplayView): void {
       output.line(
         `goes on with the one that was left at ${view.leftAt}: ${view.replayedBefore} ${done} then`,
       );
-    // Of history all of a key's records go; how many of them are its newest says nothing.
-    const ofKeys = how === 'history' ? '' : `, ${keys} keys`;
-    output.line(
-      `${selected} events selected${ofKeys}: ${replayed} ${done}, ${(tookMs / 1000).toFixed(1)} s`,
-    );
+    output.line(`${selected} events selected${ofKeys}: ${replayed} ${done}, ${(tookMs / 1000).toFixed(1)} s`);
   }
   if (view.state !== 'stopped') return;
   output.warn(`stopped: ${view.reason}; ${nextOf(how)}`);
@@ -130,6 +131,21 @@ function tell({ output }: CommandContext, view: ReplayView): void {
 
 function nextOf(how: ReplayWanted['how']): string {
   return `the same command ${how === 'newest' ? 'begins anew' : 'goes on from there, for ten minutes'}`;
+}
+
+/** What it had done stands: begun anew on the store itself, it would be counted as nothing. */
+function orGone(error: unknown, { how, replayed }: ReplayView): unknown {
+  if (!(error instanceof NobodyListens)) return error;
+  const goesOut = how === 'newest' ? '; those that have not gone out go as soon as a worker runs' : '';
+  return new Problem(
+    'store.unavailable',
+    `${error.message} any more: it had counted ${replayed} ${doneOf(how)}${goesOut}`,
+    error,
+  );
+}
+
+function doneOf(how: ReplayWanted['how']): string {
+  return how === 'reads' ? 'resources to be read again' : 'records sent again';
 }
 
 /** Whoever was at it does not answer any more, and may have ended in the middle. */

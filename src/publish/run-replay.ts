@@ -98,11 +98,7 @@ export class ReplayRunner {
 
   private async act(wanted: ReplayWanted, step: ReplayStep, rows: number[]): Promise<number> {
     this.hold.check();
-    if (wanted.how === 'newest') {
-      const resent = moved(await this.doors.store.resendNewest(step, rows));
-      await this.drain(step.replay, this.options.backlogMax);
-      return resent;
-    }
+    if (wanted.how === 'newest') return moved(await this.doors.store.resendNewest(step, rows));
     if (wanted.how === 'reads') {
       const forbidden = this.doors.forbidden();
       if (forbidden !== null) throw new Stopped(forbidden);
@@ -170,7 +166,9 @@ export class ReplayRunner {
           };
           counts.replayed += await this.act(wanted, step, rows);
         }
+        // What is marked goes out, whatever becomes of this replay.
         progress.counts = counts;
+        if (wanted.how === 'newest' && !wanted.dryRun) await this.drain(run.replay, this.options.backlogMax);
       }
       after = page.after;
     }

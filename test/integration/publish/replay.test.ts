@@ -283,6 +283,24 @@ test('history whose lease ran out while its producer was opened is not sent', as
   expect(history.calls).toEqual(['close']);
 });
 
+test('what is marked is counted while the relay still hangs in sending it', async () => {
+  const { target, relay, replay } = start();
+  for (const id of ['1', '2']) await hand.publish(id, 'a');
+  await sendAll(relay);
+  const send = target.send;
+  const [called, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  target.send = async (batches) => {
+    called.resolve();
+    await answered.promise;
+    return send(batches);
+  };
+  await replay.begin(newest);
+  await called.promise;
+  expect(replay.view()).toMatchObject({ state: 'running', selected: 2, keys: 2, replayed: 2 });
+  answered.resolve();
+  expect(await replay.ended()).toMatchObject({ state: 'ended', selected: 2, keys: 2, replayed: 2 });
+});
+
 test('one whose store does not answer says so in words of ours, and what it said goes to the log', async () => {
   const silent = new Problem('store.unavailable', 'Query read timeout');
   const store: Store = Object.create(hand.store, { selectReplay: { value: () => Promise.reject(silent) } });

@@ -118,6 +118,34 @@ test.each([
   },
 );
 
+test.each([
+  [
+    'newest',
+    [],
+    'any more: it had counted 2 records sent again; those that have not gone out go as soon as a worker runs; if the replay ended with it, the same command begins anew',
+  ],
+  [
+    'reads',
+    ['--refetch'],
+    'any more: it had counted 2 resources to be read again; if the replay ended with it, the same command goes on from there, for ten minutes',
+  ],
+] as const)(
+  'whose service ends in the middle of %s is not begun anew on the store',
+  async (how, words, said) => {
+    const { shell, asked } = replaying({ how });
+    const server = await serveFor(shell);
+    shell.api.replay = async () => ({ ...view, how, state: 'running' });
+    let looks = 0;
+    shell.clock.wait = async () => {
+      looks += 1;
+      if (looks === 2) await server.close(0);
+    };
+    const { code, out, error } = await shell.run('replay', '--kind', 'equipment', ...words);
+    expect([code, out, asked.length, shell.opened]).toEqual([1, '', 1, 0]);
+    expect(error).toContain(said);
+  },
+);
+
 test('a dry run says how many calls reads would cost and what the sandbox leaves', async () => {
   const { shell } = replaying({ dryRun: true, how: 'reads', calls: 2, callsLeft: 90 });
   const { out } = await shell.run('replay', '--kind', 'equipment', '--refetch', '--dry-run');
