@@ -90,6 +90,29 @@ export function storeSuite(name: string, open: () => Promise<StoreUnderTest>): v
         expect((await store.ledger()).accepted).toBe(1);
       });
 
+      test('an address that only another body under a known message id named is read when it is hinted', async () => {
+        await put([hintOf('1')], { messageId: 'm1', bodyHash: 'a' });
+        await put([hintOf('2')], { messageId: 'm1', bodyHash: 'b' });
+        await put([hintOf('2')]);
+        expect((await store.take(10)).map((task) => task.address)).toEqual([address('1'), address('2')]);
+      });
+
+      test('what a repeated delivery names stays as it is, also where a new one comes with it', async () => {
+        await put([hintOf('1')], { messageId: 'm1', bodyHash: 'a' });
+        await finish(await take(), draftOf('1', 'a'), { settleMs: 1000 });
+        await Promise.all([
+          put([hintOf('2')]),
+          put([hintOf('1'), hintOf('3')], { messageId: 'm1', bodyHash: 'b' }),
+        ]);
+        const tasks = await store.listTasks({ state: null, limit: 10, after: 0 });
+        expect(tasks.map((task) => task.address)).toEqual([address('1'), address('2')]);
+        under.advance(1000);
+        expect((await store.take(10)).map((task) => [task.address, task.settling])).toEqual([
+          [address('2'), false],
+          [address('1'), true],
+        ]);
+      });
+
       test('a ledger that is told while deliveries come and are read adds up', async () => {
         await put(Array.from({ length: 2100 }, (_, index) => hintOf(String(index))));
         const work = async (round: number) => {

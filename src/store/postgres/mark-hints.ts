@@ -40,11 +40,11 @@ const columns = `id, crowded, joined_to, state, generation, lane, organization_i
 
 /**
  * The hints in the order in which they were accepted. Their organizations are there already. `known` is what `tasksAt`
- * answers of their addresses, where it was asked before. What is written leaves with the commit.
+ * answers of their addresses, and perhaps of others that nothing hints after all, where it was asked before. What is written
+ * leaves with the commit.
  */
 export async function markHints(context: Context, hints: Hint[], known?: Promise<TasksAt>): Promise<void> {
-  if (hints.length === 0) return;
-  context.news.add('work');
+  if (hints.length === 0 && known === undefined) return;
   const addresses = [...new Set(hints.map(({ hint }) => hint.address))];
   const { tasks, added } = await (known ?? tasksAt(context, addresses));
   const closing: number[] = [];
@@ -54,8 +54,17 @@ export async function markHints(context: Context, hints: Hint[], known?: Promise
     raise(context, task, hint);
     return { ...hint, task, generation: task.generation };
   });
-  const changed = new Map([...tasks.values()].map((task) => [task.id, task]));
-  addTasks(context, added, changed);
+  const changed = new Map(marked.map(({ task }) => [task.id, task]));
+  forgetAddresses(
+    context,
+    added.filter(({ task }) => !changed.has(task.id)),
+  );
+  if (marked.length === 0) return;
+  context.news.add('work');
+  addTasks(
+    context,
+    added.filter(({ task }) => changed.has(task.id)),
+  );
   for (const { task } of added) changed.delete(task.id);
   saveTasks(context, [...changed.values()]);
   context.database.last(
@@ -177,9 +186,18 @@ function raise(context: Context, task: TaskRow, { hint, receivedAtMs, traceparen
   task.hinted_user = hint.user ?? (isFirst ? null : task.hinted_user);
 }
 
-function addTasks(context: Context, added: Added[], tasks: Map<number, TaskRow>): void {
+/** Of a repeated delivery nothing is hinted: an address without a task would be nobody's for ever. */
+function forgetAddresses(context: Context, added: Added[]): void {
   if (added.length === 0) return;
-  const rows = added.map(({ task }) => tasks.get(task.id)!);
+  context.database.last(
+    'DELETE FROM aliases WHERE address = ANY($1::text[])',
+    added.map(({ address }) => address),
+  );
+}
+
+function addTasks(context: Context, added: Added[]): void {
+  if (added.length === 0) return;
+  const rows = added.map(({ task }) => task);
   context.database.last(
     `INSERT INTO tasks (id, address, generation, state, due_at, lane, first_hint_at, traceparent,
        hinted_organization_id, hinted_user, crowded)
