@@ -298,7 +298,7 @@ const doctored: Doctored[] = [
       tables.deliveries.push({ ...tables.deliveries[0]!, id: 3 });
       ledger.journalled = 3;
       ledger.lines = { published: 2, merged: 1 };
-      Object.assign(toldLedger, { accepted: 3, merged: 1 });
+      Object.assign(toldLedger!, { accepted: 3, merged: 1 });
     },
   ],
   [
@@ -375,7 +375,7 @@ const doctored: Doctored[] = [
     ({ tables, ledger, toldLedger }) => {
       Object.assign(tables.reads[0]!, { outcome: 'quarantined', event_id: null });
       ledger.lines = evidenceFrom(tables, 2, []).lines;
-      Object.assign(toldLedger, { published: 1, quarantined: 1 });
+      Object.assign(toldLedger!, { published: 1, quarantined: 1 });
     },
   ],
   [
@@ -384,7 +384,7 @@ const doctored: Doctored[] = [
     ({ tables, ledger, toldLedger }) => {
       Object.assign(tables.reads[0]!, { outcome: 'gone', event_id: null });
       ledger.lines = evidenceFrom(tables, 2, []).lines;
-      Object.assign(toldLedger, { published: 1, gone: 1 });
+      Object.assign(toldLedger!, { published: 1, gone: 1 });
     },
   ],
   [
@@ -395,7 +395,7 @@ const doctored: Doctored[] = [
       Object.assign(tables.deliveries[0]!, { ignored: 1, elements });
       tables.hints.shift();
       ledger.lines = evidenceFrom(tables, 2, []).lines;
-      Object.assign(toldLedger, { published: 1, ignored: 1 });
+      Object.assign(toldLedger!, { published: 1, ignored: 1 });
     },
   ],
   [
@@ -491,7 +491,7 @@ const doctored: Doctored[] = [
       ({ tables, ledger, toldLedger }) => {
         Object.assign(tables.reads[0]!, { outcome: line, event_id: null });
         ledger.lines = evidenceFrom(tables, 2, []).lines;
-        Object.assign(toldLedger, { published: 1, [line]: 1 });
+        Object.assign(toldLedger!, { published: 1, [line]: 1 });
       },
     ],
   ),
@@ -500,7 +500,7 @@ const doctored: Doctored[] = [
     ['lost'],
     ({ ledger, toldLedger }) => {
       ledger.lines = { published: 1, parked: 1 };
-      Object.assign(toldLedger, { published: 1, parked: 1 });
+      Object.assign(toldLedger!, { published: 1, parked: 1 });
     },
   ],
   [
@@ -513,7 +513,7 @@ const doctored: Doctored[] = [
       Object.assign(tables.deliveries[0]!, { quarantined: 1, elements });
       tables.hints.shift();
       ledger.lines = evidenceFrom(tables, 2, []).lines;
-      Object.assign(toldLedger, { published: 1, quarantined: 1 });
+      Object.assign(toldLedger!, { published: 1, quarantined: 1 });
     },
   ],
   ['a sync that ran', ['blind'], ({ states }) => void states.syncs.push({ id: 1 })],

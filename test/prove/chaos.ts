@@ -32,6 +32,8 @@ export type ChaosOptions = {
   random: Random;
   /** Told what is about to be broken. */
   near: (what: string) => Promise<void>;
+  /** Told when it is. */
+  breaks: () => void;
   /** Named steps that must be left alone for now. */
   spares: (failpoint: Failpoint) => boolean;
   /** Whether each signal must come to each step; else what the seed chose of them. */
@@ -62,7 +64,8 @@ const musts = [
 export const mustsOf = ({ store }: Pick<Stage, 'store'>): string[] =>
   store.crash === null ? musts : [...musts, 'store killed'];
 
-export function makeChaos({ stage, random, near, spares, acceptedBy, comesToAll }: ChaosOptions): Chaos {
+export function makeChaos(options: ChaosOptions): Chaos {
+  const { stage, random, near, breaks, spares, acceptedBy, comesToAll } = options;
   const counts: Record<string, number> = {};
   const reached = new Set<string>();
   const queue = planStrikes(random, comesToAll);
@@ -94,6 +97,8 @@ export function makeChaos({ stage, random, near, spares, acceptedBy, comesToAll 
 
   /** Ends a process at once, whatever it does. */
   async function end(actor: Actor): Promise<void> {
+    if (actor.givenUp) return;
+    breaks();
     const ended = await actor.service!.kill();
     noteDeath(actor);
     if (ended.signal !== 'SIGKILL') return complain(actor, 'ended before it was killed');
@@ -159,8 +164,9 @@ export function makeChaos({ stage, random, near, spares, acceptedBy, comesToAll 
   /** True when it runs: where it ended in order it is started again; everything else is for the driver to end. */
   async function reach(actor: Actor, strike: Strike, comeBack: () => Promise<void>): Promise<boolean> {
     const { failpoint, signal } = strike;
-    if (signal === 'SIGSTOP') return standStill(actor, strike, comeBack);
     await stage.start(actor, strike);
+    if (actor.givenUp) return true;
+    if (signal === 'SIGSTOP') return standStill(actor, strike, comeBack);
     if (failpoint === 'S4 answered') {
       const answered = await untilAnswered(actor);
       if (answered) arrive(strike);
@@ -183,7 +189,6 @@ export function makeChaos({ stage, random, near, spares, acceptedBy, comesToAll 
   async function standStill(actor: Actor, strike: Strike, comeBack: () => Promise<void>): Promise<boolean> {
     const address = addressOf(actor);
     stoppedUntilMs.set(address, Number.POSITIVE_INFINITY);
-    await stage.start(actor, strike);
     // What it had to renew on its way was renewed before it could stand still there.
     if (strike.failpoint === 'S6 renewed') await stage.simulator.expireTokens();
     const { pid, lines } = actor.service!;
@@ -233,6 +238,7 @@ export function makeChaos({ stage, random, near, spares, acceptedBy, comesToAll 
     note(what);
     const { pid } = actor.service!;
     stoppedUntilMs.set(addressOf(actor), Number.POSITIVE_INFINITY);
+    breaks();
     process.kill(pid, 'SIGSTOP');
     await delay(isLong ? beyondLeaseMs : random.between(100, 1500));
     process.kill(pid, 'SIGCONT');
@@ -248,6 +254,7 @@ export function makeChaos({ stage, random, near, spares, acceptedBy, comesToAll 
 
   async function stop(actor: Actor): Promise<void> {
     note('SIGTERM');
+    breaks();
     const { code, signal } = await actor.service!.stop();
     if (code !== 0) actor.complaints.push(`${actor.role} ended with ${code ?? signal} on SIGTERM`);
   }
@@ -265,6 +272,7 @@ export function makeChaos({ stage, random, near, spares, acceptedBy, comesToAll 
     await near(what);
     await moment();
     note(what);
+    breaks();
     const broker = random.between(0, 1);
     const downFor = (least: number, most: number, realMs: number) => {
       const shortMs = random.between(least, most);
@@ -343,6 +351,7 @@ export function makeChaos({ stage, random, near, spares, acceptedBy, comesToAll 
     planned,
     async strike() {
       for (const actor of stage.actors) await reviveDead(actor);
+      if (stage.actors.some(({ givenUp }) => givenUp)) return 'a process does not start';
       const actor = random.pick(stage.actors);
       const what = random.next();
       if (what < 0.7) {

@@ -70,8 +70,8 @@ export type ProofEvidence = {
   others: Record<string, number>;
   /** Answers to it that came later than four seconds. */
   lateAnswers: number;
-  /** The ledger as the service tells it at rest, before it is stopped. */
-  toldLedger: Record<string, number>;
+  /** The ledger as the service tells it at rest, before it is stopped; null where none ran. */
+  toldLedger: Record<string, number> | null;
   truth: {
     equipment: Truth[];
     fieldOperations: Truth[];
@@ -269,6 +269,7 @@ function checkAnswers({ others, lateAnswers }: ProofEvidence): Finding[] {
 
 /** What the service says of its ledger is what its tables say when they are counted by other code. */
 function checkToldLedger({ ledger, toldLedger }: ProofEvidence): Finding[] {
+  if (toldLedger === null) return [];
   const told: Record<string, number> = { ...toldLedger, accepted: toldLedger.accepted ?? 0 };
   const counted: Record<string, number> = { lost: 0, ...ledger.lines, accepted: ledger.journalled };
   return [...new Set([...Object.keys(told), ...Object.keys(counted)])]

@@ -7,13 +7,22 @@ import { evidenceFrom, openTopics, type TopicsReader } from '../support/evidence
 import { repeatsIn } from '../support/ledger-checker';
 import { until } from '../support/until';
 import { makeChaos, mustsOf } from './chaos';
-import { checkProof, type Explained, type Finding, type OpenFiles, restMsMax } from './check';
+import {
+  checkProof,
+  type Explained,
+  type Finding,
+  type OpenFiles,
+  type ProofEvidence,
+  restMsMax,
+} from './check';
 import { makeHeldBlock } from './hold-block';
+import { keepEvidence } from './keep';
 import { makeLoad } from './load';
 import { makeRandom } from './random';
+import { makeRecoveries, type Recovery } from './recoveries';
 import { type Sender, type SenderLog, startSender } from './sender';
-import { leaseSeconds, makeStage, openFilesOf, resendSeconds, type Stage } from './stage';
-import { pages } from './steps';
+import { leaseSeconds, makeStage, openFilesOf, resendSeconds, runs, type Stage } from './stage';
+import { pages, works } from './steps';
 import type { StoreUnderProof } from './store';
 
 export type ProofOptions = {
@@ -33,6 +42,8 @@ export type ProofReport = {
   store: string;
   processes: number;
   kills: number;
+  /** Starts of a process that were in vain; after so many in a row it is given up. */
+  failedStarts: number;
   broken: Record<string, number>;
   /** What happened to processes at named steps, and what had to. */
   steps: string[];
@@ -54,7 +65,7 @@ export type ProofReport = {
   sentAgain: number;
   repeats: number;
   /** The longest time from a heal to the next 204, and after what. */
-  slowest: { what: string; recoveredAfterMs: number };
+  slowest: Recovery;
   restAfterMs: number;
   /** How many blocked organizations on-call was waited for to be told of, and how long at the longest. */
   paged: { blocks: number; afterMs: number };
@@ -65,6 +76,8 @@ export type ProofReport = {
   /** Of each process: when it was ready, and at rest. */
   files: OpenFiles[];
   findings: Finding[];
+  /** Where all that was held against each other is kept; null where nothing was found. */
+  keptIn: string | null;
 };
 
 /** A machine whose two cores are wanted by a dozen processes more than these runs each step late. */
@@ -96,6 +109,7 @@ export async function prove(options: ProofOptions): Promise<ProofReport> {
     store: options.store,
     processes: options.processes,
     seed,
+    tell,
     // Half of everything is announced once only: three for every two kills.
     equipment: Math.max(20, Math.ceil(options.kills / 2) - 10),
   });
@@ -117,10 +131,12 @@ export async function prove(options: ProofOptions): Promise<ProofReport> {
     const lastsMs = options.minutes * 60_000;
     const shareOver = () =>
       Math.min(1, shareOf(chaos.kills(), options.kills), shareOf(Date.now() - beganAtMs, lastsMs));
+    const recoveries = makeRecoveries();
     const chaos = makeChaos({
       stage,
       random: makeRandom(seed + 3),
       near: (what) => load.tellOnceNear(what, shareOver()),
+      breaks: recoveries.broken,
       // While a consent is lost, its alert stands for those of its organizations: they would begin twice.
       spares: (failpoint) =>
         failpoint === 'S6 renewed' ? held.isOpen() : pages(failpoint) && load.termsAreEnded(),
@@ -137,17 +153,13 @@ export async function prove(options: ProofOptions): Promise<ProofReport> {
     });
     // Named steps that were not come by are tried again, for as long again.
     const goOnFor = () => chaos.kills() < (chaos.missing().length > 0 ? 2 : 1) * options.kills;
-    const slowest = { what: 'nothing', recoveredAfterMs: 0 };
-    const noteRecovery = async (what: string, sinceMs: number) => {
-      await sender.nextAccepted();
-      const recoveredAfterMs = Date.now() - sinceMs;
-      if (recoveredAfterMs > slowest.recoveredAfterMs) Object.assign(slowest, { what, recoveredAfterMs });
-    };
-    while (goesOn && (goOnFor() || shareOver() < 1)) {
+    const allStart = () => stage.actors.every(({ givenUp }) => !givenUp);
+    while (goesOn && allStart() && (goOnFor() || shareOver() < 1)) {
       await held.look(shareOver());
       const sinceMs = Date.now();
       const what = await chaos.strike();
-      void noteRecovery(what, Date.now());
+      recoveries.healed(what);
+      void sender.nextAccepted().then(recoveries.accepted);
       tell(`${what}, ${Date.now() - sinceMs} ms: ${chaos.kills()} kills, ${sender.log.accepted} accepted`);
       const left = 1 - shareOver();
       const isEnding = left * options.kills <= killsOfEnd && left * lastsMs <= endMs;
@@ -174,8 +186,9 @@ export async function prove(options: ProofOptions): Promise<ProofReport> {
     const pagesAfterMs = Date.now() - restedAtMs;
     tell(`on-call sees what is true after ${pagesAfterMs} ms`);
     const openPages = stage.onCall.open();
-    const residentBytes = stage.actors.map(({ service }) => residentBytesOf(service!.pid));
-    const files = stage.actors.map(({ role, service, filesWhenReady }) => {
+    const running = stage.actors.filter(runs);
+    const residentBytes = running.map(({ service }) => residentBytesOf(service!.pid));
+    const files = running.map(({ role, service, filesWhenReady }) => {
       return { role, whenReady: filesWhenReady, atRest: openFilesOf(service!.pid) };
     });
     const toldLedger = await toldBy(stage);
@@ -188,7 +201,7 @@ export async function prove(options: ProofOptions): Promise<ProofReport> {
     const truth = await stage.simulator.state();
     tell(`read back after ${Date.now() - restedAtMs} ms`);
     const ledger = evidenceFrom(tables, sender.log.accepted, records);
-    const findings = checkProof({
+    const evidence: ProofEvidence = {
       ledger,
       tables,
       truth,
@@ -213,22 +226,26 @@ export async function prove(options: ProofOptions): Promise<ProofReport> {
       announced: load.announced(),
       marks: load.marks,
       complaints: stage.actors.flatMap(({ complaints }) => complaints),
-    });
+    };
+    const findings = checkProof(evidence);
+    const logs = stage.actors.map(({ role, logs }) => ({ role, processes: logs.map((lines) => lines()) }));
     const untold = [...load.onceOnly].filter((address) => sender.log.byAddress.get(address) !== 1);
     if (settled && untold.length > 0) throw new Error(`not accepted exactly once: ${untold.join(', ')}`);
     return {
       seed,
       findings,
+      keptIn: findings.length === 0 ? null : keepEvidence({ ...evidence, findings, logs }),
       restAfterMs,
       paged: {
         blocks: load.blocks.filter(({ dueAtMs }) => dueAtMs !== null).length,
         afterMs: held.longestMs(),
       },
       pagesAfterMs,
-      slowest,
+      slowest: recoveries.slowest,
       store: store.name,
       processes: options.processes,
       kills: chaos.kills(),
+      failedStarts: stage.actors.reduce((sum, { failedStarts }) => sum + failedStarts, 0),
       broken: chaos.counts,
       steps: [...chaos.reached],
       planned: chaos.planned,
@@ -240,7 +257,7 @@ export async function prove(options: ProofOptions): Promise<ProofReport> {
       onceByQuarter: load.onceByQuarter,
       musts: mustsOf(stage),
       unreached: chaos.missing(),
-      residentBytes: Math.max(...residentBytes),
+      residentBytes: Math.max(0, ...residentBytes),
       files,
       lines: ledger.lines,
       records: records.length,
@@ -264,20 +281,25 @@ async function goOn(mayGoOn: () => boolean, step: () => Promise<void>, sender: S
   }
 }
 
-const workerOf = (stage: Stage) => stage.actors.find(({ role }) => role !== 'receiver')!.service!;
+/** One that works; undefined where none runs. */
+const workerOf = (stage: Stage) => stage.actors.find((actor) => works(actor) && runs(actor))?.service;
 
-/** The ledger as the service tells it. */
-async function toldBy(stage: Stage): Promise<Record<string, number>> {
-  const answer = await fetch(`${workerOf(stage).operationsUrl}/api/ledger`);
+/** The ledger as the service tells it; null where nobody runs that could. */
+async function toldBy(stage: Stage): Promise<Record<string, number> | null> {
+  const worker = workerOf(stage);
+  if (worker == null) return null;
+  const answer = await fetch(`${worker.operationsUrl}/api/ledger`);
   return (await answer.json()) as Record<string, number>;
 }
 
 /** Where it says that it has sent what was decided of these addresses. */
 async function explainedBy(stage: Stage, addresses: string[]): Promise<Explained[]> {
   const explained: Explained[] = [];
+  const worker = workerOf(stage);
+  if (worker == null) return [];
   for (const address of addresses) {
     const of = encodeURIComponent(address);
-    const answer = await fetch(`${workerOf(stage).operationsUrl}/api/explain?of=${of}`);
+    const answer = await fetch(`${worker.operationsUrl}/api/explain?of=${of}`);
     const { steps = [] } = (await answer.json()) as { steps?: Record<string, unknown>[] };
     const sent = steps.filter(({ step }) => step === 'sent') as Explained['sent'];
     explained.push({ address, sent });
@@ -294,6 +316,9 @@ async function isAny(
   return ((await answer.json()) as unknown[]).length > 0;
 }
 
+/** Nothing comes to rest any more. */
+class NobodyWorks extends Error {}
+
 /**
  * True when nothing waits, nothing is to be read once more, nothing is unsent and nobody is blocked, within a bound a little
  * wider than is allowed. What settles is no line of the ledger, and may still become an event.
@@ -302,6 +327,7 @@ async function rest(stage: Stage, tell: (line: string) => void): Promise<boolean
   const isQuiet = async () => {
     const working = workerOf(stage);
     const ledger = await toldBy(stage);
+    if (working == null || ledger === null) throw new NobodyWorks();
     // In this order: what settles is taken, and what was taken is sent.
     const settles = (await isAny('settling', working)) || (await isAny('taken', working));
     const metrics = await (await fetch(`${working.operationsUrl}/metrics`)).text();
@@ -313,7 +339,8 @@ async function rest(stage: Stage, tell: (line: string) => void): Promise<boolean
     );
     return !settles && ledger.waiting === 0 && ledger.parked === 0 && unsent === '0' && stillBlocked === 0;
   };
-  return until(isQuiet, { withinMs: 2 * restMsMax, everyMs: 250, what: 'rest' }).then(
+  const bounds = { withinMs: 2 * restMsMax, everyMs: 250, what: 'rest', unless: NobodyWorks };
+  return until(isQuiet, bounds).then(
     () => true,
     () => false,
   );
@@ -327,7 +354,7 @@ async function readBack(stage: Stage): Promise<TopicsReader> {
 }
 
 async function stopAll(stage: Stage): Promise<void> {
-  for (const actor of stage.actors) {
+  for (const actor of stage.actors.filter(({ givenUp }) => !givenUp)) {
     const { code, signal } = await actor.service!.stop();
     if (code !== 0) actor.complaints.push(`${actor.role} ended with ${code ?? signal} at rest`);
   }

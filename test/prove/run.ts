@@ -58,6 +58,7 @@ export function tableOf(report: ProofReport): string {
     ['seed', report.seed],
     ['store, processes', `${report.store}, ${report.processes}`],
     ['processes killed by SIGKILL', report.kills],
+    ['starts that failed', report.failedStarts],
     ...Object.entries(report.broken)
       .sort()
       .map(([what, count]): [string, number] => [`  ${what}`, count]),
@@ -111,9 +112,17 @@ function violationsOf(findings: Finding[]): [string, number][] {
   return [...named, ['other violations', findings.length - shown]];
 }
 
-/** What was found, a finding a line, fifty at most. */
-export const findingsOf = ({ findings }: ProofReport): string[] =>
-  findings.slice(0, 50).map(({ kind, text }) => `${kind}: ${text}`);
+/**
+ * What was found, a finding a line, fifty at most, and where all that they were found in is kept. How a process ended, or
+ * that it did not start, comes first: the others may follow from that.
+ */
+export const findingsOf = ({ findings, keptIn }: ProofReport): string[] => [
+  ...findings
+    .toSorted((one, other) => Number(other.kind === 'end') - Number(one.kind === 'end'))
+    .slice(0, 50)
+    .map(({ kind, text }) => `${kind}: ${text}`),
+  ...(keptIn === null ? [] : [`what they were found in is kept in ${keptIn}`]),
+];
 
 /** A kill is a chance to come to a step: with fewer there may be no time for all. */
 const killsForAll = 60;

@@ -11,6 +11,7 @@ import type { Failpoint } from '../support/serve-with-failpoints';
 import { EndedBeforeReady, type Exit, type Service, startService, temporaryFolder } from '../support/service';
 import { type Simulator, startSimulator } from '../support/simulator';
 import { type OnCall, startOnCall } from './on-call';
+import { startInTries, triesMax } from './starts';
 import type { StoreUnderProof } from './store';
 
 export type StageOptions = {
@@ -19,6 +20,7 @@ export type StageOptions = {
   seed: number;
   /** Machines of each organization. */
   equipment: number;
+  tell: (line: string) => void;
 };
 
 type Role = 'all' | 'receiver' | 'worker';
@@ -32,6 +34,11 @@ export type Actor = {
   complaints: string[];
   /** Files and sockets that its process had open when it was ready. */
   filesWhenReady: number;
+  failedStarts: number;
+  /** No start of it succeeded, however often it was tried: it is started no more. */
+  givenUp: boolean;
+  /** What each of its processes printed. */
+  logs: (() => string[])[];
 };
 
 /** What happens to a process at a named step: it ends, is told to end, or stands still until somebody lets it go on. */
@@ -48,10 +55,10 @@ export type Stage = {
   receivers(): string[];
   /**
    * As `serve` does, or, given a named step, so that this happens to it there: also before it is ready, but for standing
-   * still, which comes later than that.
+   * still, which comes later than that. What fails is tried again; in the end it is given up, which is a complaint.
    */
   start(actor: Actor, at?: AtStep): Promise<void>;
-  /** The provider's user consents anew, by a link that the service gives. All processes run. */
+  /** The provider's user consents anew, by a link that the service gives, if any process runs. */
   consent(): Promise<void>;
   stop(): Promise<void>;
 };
@@ -114,16 +121,24 @@ export async function makeStage(options: StageOptions): Promise<Stage> {
     topics: kinds.map((kind) => `${settings.KAFKA_TOPIC_PREFIX}.${kind}.v1`),
     receivers: () => actors.filter(({ role }) => role !== 'worker').map(addressOf),
     async start(actor, at) {
+      if (actor.givenUp) return;
       const { environment } = actor;
-      if (at !== undefined) {
-        actor.service = await startWithFailpoint(folder, environment, at);
-        return;
-      }
-      actor.service = await startService({ dataFolder: folder, environment });
-      actor.filesWhenReady = openFilesOf(actor.service.pid);
+      const service = await startInTries(
+        () =>
+          at === undefined
+            ? startService({ dataFolder: folder, environment })
+            : startWithFailpoint(folder, environment, at),
+        (error) => noteFailedStart(actor, error, options.tell),
+      );
+      if (service === null) return giveUp(actor);
+      actor.service = service;
+      actor.logs.push(service.lines);
+      if (at === undefined) actor.filesWhenReady = openFilesOf(service.pid);
     },
     async consent() {
-      const { operationsUrl } = actors.at(-1)!.service!;
+      const running = actors.findLast(runs);
+      if (running === undefined) return;
+      const { operationsUrl } = running.service!;
       const asked = await fetch(`${operationsUrl}/api/connections/links`, { method: 'POST' });
       const { address } = (await asked.json()) as { address: string };
       const browser = new Browser();
@@ -137,6 +152,20 @@ export async function makeStage(options: StageOptions): Promise<Stage> {
   };
   await Promise.all(actors.map((actor) => stage.start(actor)));
   return stage;
+}
+
+function noteFailedStart(actor: Actor, error: Error, tell: StageOptions['tell']): void {
+  actor.failedStarts += 1;
+  actor.logs.push(() => error.message.split('\n'));
+  tell(`${actor.role} was not started: ${error.message}`);
+}
+
+/** Where nothing ever ran, nothing can be proven. */
+function giveUp(actor: Actor): void {
+  const what = `${actor.role} did not start, ${triesMax} times: ${actor.logs.at(-1)!().join(' | ').slice(0, 2000)}`;
+  if (actor.service === null) throw new Error(what);
+  actor.givenUp = true;
+  actor.complaints.push(what);
 }
 
 /** Whose token the settings name. */
@@ -175,8 +204,19 @@ function rolesOf(processes: number): Role[] {
 async function makeActor(role: Role, environment: Record<string, string>): Promise<Actor> {
   const port = String(await freePort());
   const own = { ...environment, ROLE: role, PORT: port };
-  return { role, service: null, environment: own, complaints: [], filesWhenReady: 0 };
+  const none = {
+    service: null,
+    complaints: [],
+    filesWhenReady: 0,
+    failedStarts: 0,
+    givenUp: false,
+    logs: [],
+  };
+  return { role, environment: own, ...none };
 }
+
+/** Whether its process is there, even if it stands still. */
+export const runs = ({ service }: Actor): boolean => service !== null && existsSync(`/proc/${service.pid}`);
 
 /** Files and sockets that a process has open now; of one that has ended, none. */
 export function openFilesOf(pid: number): number {
