@@ -105,9 +105,11 @@ export class Slate {
     await forgetUnclaimed(context, this.#claimed);
     // What was set aside before in this group and woken again is closed with the others.
     closeEntries(context, [...this.#closing]);
-    const [, , records] = await Promise.all([
+    const [, , , records] = await Promise.all([
       insertEntries(context, this.#entries),
       this.saveTasks(),
+      // Before lanes, as by whoever accepts: each waits for the other's addresses.
+      this.#saveAliases(),
       writeEvents(
         context,
         this.#events.map(({ event }) => event),
@@ -116,12 +118,11 @@ export class Slate {
     ]);
     for (const [index, { eventIds }] of this.#events.entries()) eventIds.push(records[index]!.eventId);
     insertReads(context, this.#reads);
-    this.#saveAliases();
   }
 
-  #saveAliases(): void {
+  async #saveAliases(): Promise<void> {
     if (this.#aliases.size === 0) return;
-    this.context.database.last(
+    await this.context.database.run(
       `INSERT INTO aliases (address, task_id) SELECT * FROM unnest($1::text[], $2::bigint[]) AS n (address, task_id)
        ORDER BY address COLLATE "C" ON CONFLICT (address) DO NOTHING`,
       [...this.#aliases.keys()],

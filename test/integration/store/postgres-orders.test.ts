@@ -7,7 +7,16 @@ import type { Element } from '../../../src/model/notification';
 import type { Store } from '../../../src/model/store';
 import { openPostgres } from '../../../src/store/postgres/open-postgres';
 import { postgresSettingsFor } from '../../contract/open-postgres';
-import { address, draftOf, Hand, hintOf, sealedConnection, sumOf, terms } from '../../contract/store-hand';
+import {
+  address,
+  aliasOf,
+  draftOf,
+  Hand,
+  hintOf,
+  sealedConnection,
+  sumOf,
+  terms,
+} from '../../contract/store-hand';
 import { describeWithNeighbour } from '../../support/neighbour';
 import { type PostgresServer, postgresAvailable, startPostgres } from '../../support/postgres';
 import { until } from '../../support/until';
@@ -239,6 +248,20 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'orders from several pr
       await other.query('SELECT id FROM quarantine FOR UPDATE NOWAIT');
       await other.query('COMMIT');
       expect(await Promise.all(orders)).toEqual(['discarded', 'discarded']);
+    });
+
+    test('an ending holds no lane while it waits for who is adding an address of its resource', async () => {
+      await hands[0]!.put([hintOf('1')]);
+      const [task] = await stores[0]!.take(1);
+      await other.query('BEGIN');
+      await other.query('INSERT INTO aliases (address, task_id) VALUES ($1, 0)', [aliasOf('1')]);
+      const ending = hands[0]!.finish(task!, draftOf('1', 'a', { address: aliasOf('1') }), {
+        settleMs: 1000,
+      });
+      await waiting(1);
+      await other.query('SELECT id FROM lanes FOR NO KEY UPDATE NOWAIT');
+      await other.query('ROLLBACK');
+      expect(await ending).toMatchObject({ outcome: 'published', again: true });
     });
 
     test('a discard of a task and of a notification that is judged again holds no task while it waits for the latter', async () => {
