@@ -219,6 +219,7 @@ const replay: Shape<ReplayView> = z.looseObject({
   resumed: truth,
   leftAt: textOrNull,
   replayedBefore: number,
+  earlierUnsent: number,
   selected: number,
   keys: number,
   replayed: number,

@@ -125,6 +125,8 @@ function tell({ output }: CommandContext, view: ReplayView): void {
       );
     output.line(`${selected} events selected${ofKeys}: ${replayed} ${done}, ${(tookMs / 1000).toFixed(1)} s`);
   }
+  if (view.earlierUnsent > 0)
+    output.warn(`${view.earlierUnsent} records of an earlier replay still wait to be sent`);
   if (view.state !== 'stopped') return;
   output.warn(`stopped: ${view.reason}; ${nextOf(how)}`);
 }

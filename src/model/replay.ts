@@ -104,6 +104,8 @@ export interface ReplayView extends ReplayCounts {
   leftAt: string | null;
   /** What had been replayed then. */
   replayedBefore: number;
+  /** Records of earlier replays that still waited to be sent when this one had ended. */
+  earlierUnsent: number;
   /** Calls to the provider that its reads need, about. */
   calls: number;
   /** What the provider's sandbox leaves of calls in this month; null without one. */

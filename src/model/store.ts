@@ -382,8 +382,8 @@ export interface Replays {
   readHistory(rows: number[]): Promise<OutboxRow[]>;
   /** How many are noted: all of them. */
   noteHistory(step: ReplayStep, topic: string, sent: Acknowledgement[]): Promise<number | null>;
-  /** Rows of it that are still to be sent again. */
-  replayPending(replay: number): Promise<number>;
+  /** Rows of it that are still to be sent again; of all of them from `first` on, where that is named. */
+  replayPending(replay: number, first?: number): Promise<number>;
   endReplay(replay: number): Promise<void>;
 }
 

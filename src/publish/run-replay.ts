@@ -59,6 +59,7 @@ export interface Progress {
   calls: number;
   /** What had been done of it, and when that was left; null when it began. */
   former: { counts: ReplayCounts; leftAtMs: number } | null;
+  earlierUnsent: number;
 }
 
 const pauseMs = 100;
@@ -173,7 +174,11 @@ export class ReplayRunner {
       after = page.after;
     }
     if (wanted.dryRun) return;
-    if (wanted.how === 'newest') await this.drain(run.replay, 0);
+    if (wanted.how === 'newest') {
+      await this.drain(run.replay, 0);
+      // What waits was not published since, and so not selected.
+      progress.earlierUnsent = await this.doors.store.replayPending(run.replay - 1, 0);
+    }
     this.hold.check();
     await this.doors.store.endReplay(run.replay);
   }

@@ -249,6 +249,8 @@ export function storeReplaySuite(name: string, open: () => Promise<DamageableSto
       await hand.publish('3', 'a');
       expect(await hand.store.replayPending(run.replay)).toBe(2);
       expect(await hand.store.replayPending(run.replay + 1)).toBe(0);
+      expect(await hand.store.replayPending(run.replay + 1, 0)).toBe(2);
+      expect(await hand.store.replayPending(run.replay - 1, 0)).toBe(0);
       await sendToKafka();
       expect(await hand.store.replayPending(run.replay)).toBe(0);
     });

@@ -179,8 +179,8 @@ export async function noteHistory(
   return sent.length;
 }
 
-export async function replayPending({ database }: Context, replay: number): Promise<number> {
-  return (await database.get(pending, replay))!.pending;
+export async function replayPending({ database }: Context, replay: number, first = replay): Promise<number> {
+  return (await database.get(pending, first, replay))!.pending;
 }
 
 /**
@@ -188,7 +188,7 @@ export async function replayPending({ database }: Context, replay: number): Prom
  * by its id, whatever the server believes: as a join, a whole page was compared with all that is unsent, for seconds.
  */
 const pending = `SELECT count(*) AS pending FROM replayed r
-  WHERE r.replay = $1 AND r.sent_at IS NULL AND r.topic IS NOT NULL
+  WHERE r.replay BETWEEN $1 AND $2 AND r.sent_at IS NULL AND r.topic IS NOT NULL
     AND (SELECT o.state FROM outbox o WHERE o.id = r.outbox_id) = 0`;
 
 export async function endReplay({ database, nowMs }: Context, replay: number): Promise<void> {

@@ -162,13 +162,13 @@ export function noteHistory(
   return sent.length;
 }
 
-export function replayPending({ database }: Context, replay: number): number {
-  return Number(database.get(pending, replay)!.pending);
+export function replayPending({ database }: Context, replay: number, first = replay): number {
+  return Number(database.get(pending, first, replay)!.pending);
 }
 
 /** Of what it has marked and nobody has acknowledged, which is little, rather than of all that is unsent. */
 const pending = `SELECT count(*) AS pending FROM replayed r CROSS JOIN outbox o ON o.id = r.outbox_id AND o.state = 0
-  WHERE r.replay = ? AND r.sent_at IS NULL AND r.topic IS NOT NULL`;
+  WHERE r.replay BETWEEN ? AND ? AND r.sent_at IS NULL AND r.topic IS NOT NULL`;
 
 export function endReplay({ database, nowMs }: Context, replay: number): void {
   database.run('UPDATE replays SET ended_at = ? WHERE id = ?', nowMs(), replay);

@@ -410,8 +410,9 @@ test('a relay that cannot send stops the replay, and the records go out when it 
   await sendAll(relay);
   const down = { sent: false, kind: 'retry', code: 'CONNECTION', detail: 'gone' } as const;
   target.send = async (batches) => ({ outcomes: batches.map(() => down), spent: true });
-  expect(await run(newest)).toMatchObject({ state: 'stopped', replayed: 1 });
+  expect(await run(newest)).toMatchObject({ state: 'stopped', replayed: 1, earlierUnsent: 0 });
   expect(await hand.store.unsentCount()).toBe(1);
+  expect(await run(newest)).toMatchObject({ state: 'ended', keys: 0, replayed: 0, earlierUnsent: 1 });
 });
 
 test.each([

@@ -14,6 +14,7 @@ const view: ReplayView = {
   resumed: false,
   leftAt: null,
   replayedBefore: 0,
+  earlierUnsent: 0,
   reason: null,
   selected: 4,
   keys: 2,
@@ -41,6 +42,13 @@ test('the newest of a kind is sent again, and counts say how many', async () => 
   expect(code).toBe(0);
   expect(out).toContain('4 events selected, 2 keys: 2 records sent again, 1.5 s');
   expect(asked).toMatchObject([{ how: 'newest', kind: 'equipment', events: null, dryRun: false }]);
+});
+
+test('what an earlier replay has still to send is told by the one that selects none of it', async () => {
+  const { shell } = replaying({ keys: 0, replayed: 0, earlierUnsent: 3 });
+  const { out, error } = await shell.run('replay', '--kind', 'equipment');
+  expect(out).toContain('4 events selected, 0 keys: 0 records sent again');
+  expect(error).toContain('3 records of an earlier replay still wait to be sent');
 });
 
 test.each([

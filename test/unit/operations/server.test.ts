@@ -38,6 +38,7 @@ const replayView = (wanted: Partial<ReplayWanted> = {}): ReplayView => ({
   resumed: false,
   leftAt: null,
   replayedBefore: 0,
+  earlierUnsent: 0,
   selected: 3,
   keys: 2,
   replayed: 1,
