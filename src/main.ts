@@ -264,7 +264,9 @@ async function closeAll(parts: Parts, graceMs: number): Promise<boolean> {
 export async function serve(loaded: LoadedSettings, around?: Around): Promise<number> {
   // Whoever reads that line may send a signal before this process has gone on: it is heard from the beginning.
   const signalled = firstSignal(loaded.settings.shutdownSeconds * 1000);
-  const service = await startService(loaded, around);
+  // A start may wait for longer than the grace, for a store or for whoever migrates it. Nothing was promised to anybody yet.
+  const service = await Promise.race([startService(loaded, around), signalled.then(() => null)]);
+  if (service === null) return 0;
   const { observer, ready } = service;
   endOnFault(observer, service.store);
   observer.log.starting({ role: ready.role, version, store: ready.store, events: ready.events });
@@ -278,7 +280,7 @@ export async function serve(loaded: LoadedSettings, around?: Around): Promise<nu
   return 0;
 }
 
-/** The first ends the process within `graceMs`, also while it starts; a second one at once. */
+/** The first ends the process within `graceMs`; a second one at once. */
 function firstSignal(graceMs: number): Promise<{ signal: string; overdue: NodeJS.Timeout }> {
   return new Promise((resolve) => {
     let isHeard = false;

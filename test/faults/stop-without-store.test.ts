@@ -1,10 +1,13 @@
 /**
  * T3 with a store that fails: SIGTERM while PostgreSQL is dead, or says nothing, like the collector, with a read in
- * flight, and while the embedded store finds no room. The process ends within its grace with 0, says that it could not end in order, and loses
- * nothing that was answered 204.
+ * flight, while the embedded store finds no room, and while a start waits. The process ends within its grace with 0, and loses
+ * nothing that was answered 204; one that served says that it could not end in order.
  */
 import { spawnSync } from 'node:child_process';
+import { Client } from 'pg';
+import { lockNumbers } from '../../src/store/postgres/lock-numbers';
 import { startCollector, tracedTo } from '../support/collector';
+import { startCommand } from '../support/command';
 import { describeWithNeighbour } from '../support/neighbour';
 import { type PostgresServer, postgresAvailable, startPostgres } from '../support/postgres';
 import { type Service, startService } from '../support/service';
@@ -94,6 +97,31 @@ describeWithNeighbour('PostgreSQL', availability, 'a stop while PostgreSQL is aw
     await server.restart();
     await story.serve();
     expect(await story.untilRest()).toMatchObject({ accepted: 1, published: 1, lost: 0 });
+  }, 90_000);
+
+  test('T3: SIGTERM while a start waits for another process that migrates ends it with 0', async () => {
+    await begin();
+    const name = await server.createDatabase();
+    const environment = story.settings({
+      DATABASE_URL: server.url(name),
+      ...{ HOST: '127.0.0.1', PORT: '0', OPERATIONS_HOST: '127.0.0.1', OPERATIONS_PORT: '0' },
+    });
+    const nothing = { code: 0, out: '', error: '' };
+    const migrating = new Client({ connectionString: server.url(name) });
+    await migrating.connect();
+    await migrating.query(`SELECT pg_advisory_lock(${lockNumbers.migration})`);
+    const waiting = startCommand(['serve'], environment);
+    const looks = `SELECT 1 FROM pg_stat_activity WHERE datname = '${name}' AND query LIKE '%pg_try_advisory_lock%'
+      AND pid <> pg_backend_pid()`;
+    await until(async () => (await server.query(looks)).length > 0, soon);
+    waiting.signal('SIGTERM');
+    expect(await waiting.ended).toEqual(nothing);
+    await migrating.end();
+
+    const next = startCommand(['serve'], environment);
+    await next.untilPrinted(/"operations"/);
+    next.interrupt();
+    expect(await next.ended).toMatchObject({ code: 0 });
   }, 90_000);
 });
 
