@@ -3,7 +3,7 @@
  * the other look. Steps that a newer version has recorded are fine unless one of them took something away.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Client, ClientConfig } from 'pg';
+import type { Client, ClientConfig, QueryConfig } from 'pg';
 import { Problem } from '../../model/problem';
 import { BoundedClient } from './client';
 import { problemOf } from './database';
@@ -11,6 +11,12 @@ import { lockNumbers } from './lock-numbers';
 import { type Migration, migrations } from './migrations';
 
 const turnLookMs = 100;
+/** What only looks is answered in this time, or the server has fallen silent; a step may take as long as it takes. */
+const answerMs = 3500;
+
+function ask<Row extends object>(client: Client, text: string): Promise<{ rows: Row[] }> {
+  return client.query<Row>({ text, query_timeout: answerMs } as QueryConfig);
+}
 
 /**
  * Throws `store.newer` when a newer version has contracted the schema, `settings.invalid` for a server that is too old,
@@ -23,12 +29,12 @@ export async function migrate(config: ClientConfig, steps: Migration[] = migrati
   try {
     await client.connect();
     await checkServer(client);
-    await client.query('SET lock_timeout = 0');
+    await ask(client, 'SET lock_timeout = 0');
     await waitForTurn(client);
     try {
       await applySteps(client, steps);
     } finally {
-      await client.query(`SELECT pg_advisory_unlock(${lockNumbers.migration})`).catch(() => {});
+      await ask(client, `SELECT pg_advisory_unlock(${lockNumbers.migration})`).catch(() => {});
     }
   } catch (error) {
     throw unusable(error) ?? problemOf(error);
@@ -40,7 +46,8 @@ export async function migrate(config: ClientConfig, steps: Migration[] = migrati
 /** Who waited in a statement would hold up whoever makes an index: that waits for the end of every statement before it. */
 async function waitForTurn(client: Client): Promise<void> {
   for (;;) {
-    const { rows } = await client.query<{ ours: boolean }>(
+    const { rows } = await ask<{ ours: boolean }>(
+      client,
       `SELECT pg_try_advisory_lock(${lockNumbers.migration}) AS ours`,
     );
     if (rows[0]!.ours) return;
@@ -58,7 +65,8 @@ export async function mustBeMigrated(config: ClientConfig): Promise<void> {
   try {
     await client.connect();
     await checkServer(client);
-    const { rows } = await client.query<{ there: boolean }>(
+    const { rows } = await ask<{ there: boolean }>(
+      client,
       `SELECT to_regclass('migrations') IS NOT NULL AS there`,
     );
     if (!rows[0]!.there) throw new Problem('store.older', 'the database holds no table of Tramline yet');
@@ -107,7 +115,7 @@ async function makeIndexes(client: Client, indexes: Record<string, string>): Pro
 }
 
 async function appliedSteps(client: Client, steps: Migration[]): Promise<Set<string>> {
-  const { rows } = await client.query<{ name: string; kind: string }>('SELECT name, kind FROM migrations');
+  const { rows } = await ask<{ name: string; kind: string }>(client, 'SELECT name, kind FROM migrations');
   const known = new Set(steps.map(({ name }) => name));
   const newer = rows.find(({ name, kind }) => kind === 'contract' && !known.has(name));
   if (newer !== undefined) {
@@ -121,7 +129,8 @@ const encodings = ['UTF8', 'SQL_ASCII'];
 
 /** Whoever was answered 204 relies on these. */
 async function checkServer(client: Client): Promise<void> {
-  const { rows } = await client.query<{ version: string; commit: string; fsync: string; encoding: string }>(
+  const { rows } = await ask<{ version: string; commit: string; fsync: string; encoding: string }>(
+    client,
     `SELECT current_setting('server_version_num') AS version, current_setting('synchronous_commit') AS commit,
        current_setting('fsync') AS fsync, current_setting('server_encoding') AS encoding`,
   );

@@ -5,8 +5,10 @@
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { Client } from 'pg';
 import type { Store } from '../../../src/model/store';
 import { poolConfig } from '../../../src/store/postgres/database';
+import { lockNumbers } from '../../../src/store/postgres/lock-numbers';
 import { migrate } from '../../../src/store/postgres/migrate';
 import { type Migration, migrations } from '../../../src/store/postgres/migrations';
 import { openPostgres } from '../../../src/store/postgres/open-postgres';
@@ -14,6 +16,7 @@ import { postgresSettingsFor } from '../../contract/open-postgres';
 import { deliveryOf, draftOf, heldBy, hintOf, sumOf } from '../../contract/store-hand';
 import { describeWithNeighbour } from '../../support/neighbour';
 import { type PostgresServer, postgresAvailable, startPostgres } from '../../support/postgres';
+import { startPostgresProxy } from '../../support/postgres-proxy';
 import { until } from '../../support/until';
 import { unpackVersionBefore, versionBeforeAvailable } from '../../support/version-before';
 
@@ -23,6 +26,25 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'versions of the scaled
     server = await startPostgres();
   });
   afterAll(() => server.stop());
+
+  test('D6: whoever waits for its turn to migrate hears of a server that falls silent', async () => {
+    const name = await server.createDatabase();
+    const proxy = await startPostgresProxy(Number(new URL(server.url(name)).port));
+    const migrating = new Client({ connectionString: server.url(name) });
+    await migrating.connect();
+    await migrating.query(`SELECT pg_advisory_lock(${lockNumbers.migration})`);
+    const through = new URL(server.url(name));
+    through.port = String(proxy.port);
+    const waiting = migrate(poolConfig(postgresSettingsFor(through.href)));
+    const refused = expect(waiting).rejects.toMatchObject({ code: 'store.unavailable' });
+    const looks = `SELECT 1 FROM pg_stat_activity WHERE datname = '${name}' AND query LIKE '%pg_try_advisory_lock%'
+      AND pid <> pg_backend_pid()`;
+    await until(async () => (await server.query(looks)).length > 0, { withinMs: 20_000 });
+    proxy.silence();
+    await refused;
+    await migrating.end();
+    await proxy.close();
+  }, 30_000);
 
   describeWithNeighbour('history', versionBeforeAvailable, 'the version before, and this one', () => {
     const before = { folder: '', remove: () => {} };
