@@ -98,9 +98,14 @@ async function follow(
       output.progress(`${selected} selected · ${replayed} replayed · ${rate}/s`);
       await clock.wait(lookMs, interrupted);
       // Of one that is begun as soon as this one has ended nothing is told here.
-      view = await api.replay(view.startedAt).catch((error: unknown) => {
-        throw wanted.dryRun ? error : orGone(error, view);
+      const next = await api.replay(view.startedAt).catch((error: unknown) => {
+        throw wanted.dryRun || !(error instanceof NobodyListens)
+          ? error
+          : goneWith(view, `${error.message} any more`);
       });
+      if (next.startedAt !== view.startedAt)
+        throw goneWith(view, 'another process answers now, which does not make this replay');
+      view = next;
     }
   } finally {
     output.progress(null);
@@ -136,14 +141,10 @@ function nextOf(how: ReplayWanted['how']): string {
 }
 
 /** What it had done stands: begun anew on the store itself, it would be counted as nothing. */
-function orGone(error: unknown, { how, replayed }: ReplayView): unknown {
-  if (!(error instanceof NobodyListens)) return error;
+function goneWith({ how, replayed, dryRun }: ReplayView, why: string): Problem {
+  if (dryRun) return new Problem('store.unavailable', why);
   const goesOut = how === 'newest' ? '; those that have not gone out go as soon as a worker runs' : '';
-  return new Problem(
-    'store.unavailable',
-    `${error.message} any more: it had counted ${replayed} ${doneOf(how)}${goesOut}`,
-    error,
-  );
+  return new Problem('store.unavailable', `${why}: it had counted ${replayed} ${doneOf(how)}${goesOut}`);
 }
 
 function doneOf(how: ReplayWanted['how']): string {

@@ -154,6 +154,22 @@ test.each([
   },
 );
 
+test.each([
+  ['which makes none', { ...view, state: 'idle', startedAt: null, selected: 0, replayed: 0 }],
+  ['which ended another', { ...view, startedAt: '2026-03-01T12:00:09.000Z', replayed: 9 }],
+] as const)(
+  'a replay whose address another process answers by now, %s, is not told as ended',
+  async (_, other) => {
+    const { shell } = replaying();
+    shell.api.replay = async () => other;
+    const { code, out, error } = await shell.run('replay', '--kind', 'equipment');
+    expect([code, out]).toEqual([1, '']);
+    expect(error).toContain(
+      'another process answers now, which does not make this replay: it had counted 2 records',
+    );
+  },
+);
+
 test('a dry run says how many calls reads would cost and what the sandbox leaves', async () => {
   const { shell } = replaying({ dryRun: true, how: 'reads', calls: 2, callsLeft: 90 });
   const { out } = await shell.run('replay', '--kind', 'equipment', '--refetch', '--dry-run');
