@@ -2,7 +2,7 @@
  * Standard output for log lines: gathered to bundles, written in the background, at most a quarter of a second late.
  * What a line says is not known here.
  */
-import { destination } from 'pino';
+import { type BundleWriter, writeLines } from './write-lines';
 
 export interface StandardOutput {
   write(text: string): void;
@@ -10,22 +10,13 @@ export interface StandardOutput {
   close(): void;
 }
 
-/** What writes bundles: pino's own destination. */
-export interface BundleWriter {
-  write(bundle: string): unknown;
-  flush(): void;
-  flushSync(): void;
-}
-
 /** The writer measures all that it holds with each write: hundreds of lines each cost a copy of those before. */
 const bundleCharacters = 32_768;
-const writtenBytesMin = 65_536;
-const writtenBytesMax = 262_144;
 /** A reader of the log should not wait for a bundle to fill. */
 const lateMs = 250;
 
 /** Written in pieces of at most 256 KiB. */
-export function openStandardOutput(writer: BundleWriter = openWriter()): StandardOutput {
+export function openStandardOutput(writer: BundleWriter = writeLines(1)): StandardOutput {
   let gathered = '';
   let closed = false;
 
@@ -36,8 +27,16 @@ export function openStandardOutput(writer: BundleWriter = openWriter()): Standar
     writer.write(bundle);
   }
 
-  // Before the writer's own listener, which writes out what it was given.
-  process.prependListener('exit', handOver);
+  function writeOut(): void {
+    try {
+      handOver();
+      writer.flushSync();
+    } catch {
+      // Standard output is gone, or its disk is full: there is nobody left to tell.
+    }
+  }
+
+  process.prependListener('exit', writeOut);
   const flusher = setInterval(() => {
     handOver();
     writer.flush();
@@ -45,22 +44,14 @@ export function openStandardOutput(writer: BundleWriter = openWriter()): Standar
   return {
     write(text) {
       gathered += text;
-      if (closed || gathered.length >= bundleCharacters) handOver();
+      if (closed) writeOut();
+      else if (gathered.length >= bundleCharacters) handOver();
     },
     close() {
       closed = true;
       clearInterval(flusher);
-      process.off('exit', handOver);
-      try {
-        handOver();
-        writer.flushSync();
-      } catch {
-        // Standard output is gone: there is nobody left to tell.
-      }
+      process.off('exit', writeOut);
+      writeOut();
     },
   };
-}
-
-function openWriter(): BundleWriter {
-  return destination({ fd: 1, sync: false, minLength: writtenBytesMin, maxWrite: writtenBytesMax });
 }

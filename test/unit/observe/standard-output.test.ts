@@ -40,10 +40,10 @@ describe('standard output', () => {
     output.write('one\n');
     output.close();
     output.write('two\n');
-    expect(writer.told).toEqual(['one\n', 'flushSync', 'two\n']);
+    expect(writer.told).toEqual(['one\n', 'flushSync', 'two\n', 'flushSync']);
   });
 
-  test('a process that exits hands over what is gathered, and a closed output no longer listens', () => {
+  test('a process that exits writes out what is gathered, and a closed output no longer listens', () => {
     const before = process.listeners('exit');
     const writer = makeWriter();
     const output = openStandardOutput(writer);
@@ -51,7 +51,7 @@ describe('standard output', () => {
     expect(others).toEqual(before);
     output.write('one\n');
     added?.call(process, 1);
-    expect(writer.told).toEqual(['one\n']);
+    expect(writer.told).toEqual(['one\n', 'flushSync']);
     output.close();
     expect(process.listeners('exit')).toEqual(before);
   });
