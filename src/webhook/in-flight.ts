@@ -7,7 +7,7 @@ import type { Clock } from '../tools/clock';
 export interface InFlightBounds {
   bytesMax: number;
   deliveriesMax: number;
-  /** Whoever waits is told late within this time of `enter`. */
+  /** Whoever waits is told late within this time, what it waited before `enter` included. */
   answerWithinMs: number;
 }
 
@@ -20,8 +20,8 @@ export interface Waiting {
 export interface InFlight {
   /** True while a delivery of so many bytes could enter: its body may begin to arrive. */
   hasRoom(bytes: number): boolean;
-  /** False when there is no room; then nothing was counted. */
-  enter(waiting: Waiting): boolean;
+  /** False when there is no room; then nothing was counted. `waitedMs`: how long it may have waited already. */
+  enter(waiting: Waiting, waitedMs?: number): boolean;
   /** The store has answered, in time or not: its bytes are free again. */
   leave(waiting: Waiting): void;
   /** Tells all who wait, and all who come after, at once. */
@@ -39,19 +39,18 @@ export function makeInFlight(bounds: InFlightBounds, clock: Clock): InFlight {
   const tellAfterMs = bounds.answerWithinMs * 0.75;
   let bytesHeld = 0;
   let deliveries = 0;
-  let group = new Set<Waiting>();
-  let groupSinceMs = Number.NEGATIVE_INFINITY;
+  /** By the time since which they wait, in steps. */
+  const groups = new Map<number, Set<Waiting>>();
   const groupOf = new WeakMap<Waiting, Set<Waiting>>();
 
-  function currentGroup(): Set<Waiting> {
-    const ageMs = clock.nowMs() - groupSinceMs;
-    // A clock that was set back must not keep a group open.
-    if (ageMs >= 0 && ageMs < spreadMs) return group;
+  function groupSince(waitedMs: number): Set<Waiting> {
+    const step = Math.floor((clock.steadyMs() - waitedMs) / spreadMs);
+    const known = groups.get(step);
+    if (known !== undefined) return known;
     const opened = new Set<Waiting>();
-    group = opened;
-    groupSinceMs = clock.nowMs();
-    void clock.wait(tellAfterMs, stopping.signal).then(() => {
-      if (group === opened) groupSinceMs = Number.NEGATIVE_INFINITY;
+    groups.set(step, opened);
+    void clock.wait(tellAfterMs - waitedMs, stopping.signal).then(() => {
+      groups.delete(step);
       for (const waiting of opened) waiting.late();
       opened.clear();
     });
@@ -63,11 +62,11 @@ export function makeInFlight(bounds: InFlightBounds, clock: Clock): InFlight {
 
   return {
     hasRoom,
-    enter(waiting) {
+    enter(waiting, waitedMs = 0) {
       if (!hasRoom(waiting.bytes)) return false;
       deliveries += 1;
       bytesHeld += waiting.bytes;
-      const joined = currentGroup();
+      const joined = groupSince(waitedMs);
       joined.add(waiting);
       groupOf.set(waiting, joined);
       return true;

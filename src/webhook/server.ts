@@ -16,6 +16,7 @@ import { type InFlight, makeInFlight } from './in-flight';
 import { makeReceiver } from './receive';
 import { makeResponder, type Responder } from './respond';
 import { limitsOf, type WebhookDoors, type WebhookLimits, type WebhookSettings } from './settings';
+import { makeTurns } from './turns';
 
 export const deliveryPath = '/webhooks';
 
@@ -52,14 +53,20 @@ export function makeWebhookServer(settings: WebhookSettings, doors: WebhookDoors
     doors.clock,
   );
   const responder = makeResponder(doors);
-  const awaitStore = makeAwaitStore(inFlight, responder, limits.retryAfterSeconds);
+  const turns = makeTurns(doors.clock);
+  const awaitStore = makeAwaitStore(inFlight, turns, responder, limits.retryAfterSeconds);
   const receiver = makeReceiver(settings, limits, doors, responder, awaitStore);
   const further = express.Router();
   const trustsLength = settings.auth !== 'none' && settings.auth.includes('authorization');
   const arrival = makeArrival({ ...limits, trustsLength }, inFlight, responder, doors.clock);
-  const app = makeApp([receiver.checkHeaders, ...arrival, receiver.receiveBody], responder, further);
+  const app = makeApp(
+    [receiver.checkHeaders, ...arrival, awaitStore.waitForTurn, receiver.receiveBody],
+    responder,
+    further,
+  );
   app.use(makeErrorAnswer(responder, limits.retryAfterSeconds));
   const server = makeServer(app, limits, responder);
+  turns.watch(server);
   answerBrokenRequests(server, doors.refused);
   const connections = boundConnections(server, limits.connectionsMax, () =>
     doors.refused('too-many-connections', { status: 0, tookMs: null }),

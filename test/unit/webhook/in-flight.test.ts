@@ -59,6 +59,20 @@ test('whoever still waits is told before the time is over, once, and counts unti
   expect(inFlight.hasRoom(0)).toBe(true);
 });
 
+test('what was waited before counts as well', async () => {
+  inFlight.enter(waiting('a'), 2000);
+  inFlight.enter(waiting('b'));
+  inFlight.enter(waiting('c'), 5000);
+  await clock.advance(0);
+  expect(late).toEqual(['c']);
+  await clock.advance(1000);
+  expect(late).toEqual(['c', 'a']);
+  await clock.advance(1900);
+  expect(late).toEqual(['c', 'a']);
+  await clock.advance(200);
+  expect(late).toEqual(['c', 'a', 'b']);
+});
+
 test('whoever left in time is told nothing', async () => {
   const one = waiting('a');
   inFlight.enter(one);
