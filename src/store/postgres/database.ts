@@ -4,11 +4,13 @@
  * (synchronous_commit=on, whatever the server's default is). One that lost against another (deadlock, serialization, two
  * tasks that became one resource) is made once more from its beginning.
  */
-import { Pool, type PoolClient, type PoolConfig, types } from 'pg';
+import { type Client, Pool, type PoolClient, type PoolConfig, types } from 'pg';
 import { Problem } from '../../model/problem';
+import { type Line, makeLine, type StatementResult, type Value, writtenValue } from './burst';
 import { BoundedClient, socketOf } from './client';
+import { isBroken, isLost, problemOf, saysAborted } from './server-faults';
 
-export type Value = string | number | boolean | null | Date | readonly unknown[];
+export type { Value } from './burst';
 // biome-ignore lint/suspicious/noExplicitAny: a row is what its statement says; each verb reads it as such
 export type Row = Record<string, any>;
 
@@ -33,12 +35,14 @@ export interface TransactionOptions {
   readsMuch?: boolean;
   /** Throws `store.unavailable` while a move into this store is not complete; one that begins waits for its end. */
   served?: boolean;
+  /** Its first statements leave with its beginning: it asks for the clock only after one of them was answered. */
+  ahead?: boolean;
 }
 
 export interface Database {
   /** Throws `store.unavailable` when nothing was changed or nobody can tell, `store.refused` when the call is at fault. */
   transact<Result>(
-    work: (statements: Statements, nowMs: number) => Promise<Result>,
+    work: (statements: Statements, nowMs: () => number) => Promise<Result>,
     options?: TransactionOptions,
   ): Promise<Result>;
   /** How many connections were made so far: the server behind a new one may lack what another has told. */
@@ -60,12 +64,6 @@ const lockMsMax = 2500;
 /** What a statement may take beyond its limit before the server is given up. */
 const silentMs = 500;
 
-/** SQLSTATE classes and codes that say "not now" rather than "not so". */
-const unavailableClasses = new Set(['08', '53', '57', '58', '25', '28', '3D', 'XX']);
-const unavailableCodes = new Set(['55P03', '40003']);
-/** The last is a plan that a schema outdated which was expanded meanwhile; servers say so in their own languages. */
-const lostCodes = new Set(['40001', '40P01', '0A000']);
-
 /** `nowMs` replaces the database's clock, for tests. A statement may take 3 s, unless a call says otherwise. */
 export function openDatabase(settings: DatabaseSettings, nowMs: (() => number) | null = null): Database {
   const pool = openPool(settings, settings.connections);
@@ -74,38 +72,42 @@ export function openDatabase(settings: DatabaseSettings, nowMs: (() => number) |
   pool.on('connect', (client) => {
     connected += 1;
     // Not as it connects: the address may say otherwise there, and a pooler drop or refuse it. Where it fails, so does what follows.
-    query(client, { text: `SET statement_timeout = ${statementMsMax}` }, statementMsMax).catch(() => {});
+    query(client, `SET statement_timeout = ${statementMsMax}`, statementMsMax).catch(() => {});
   });
-  const names = new Map<string, string>();
-  const nameOf = (sql: string): string => {
-    const name = names.get(sql) ?? `s${names.size}`;
-    names.set(sql, name);
-    return name;
-  };
+  const lineOf = makeLines();
 
   async function attempt<Result>(
-    work: (statements: Statements, nowMs: number) => Promise<Result>,
+    work: (statements: Statements, nowMs: () => number) => Promise<Result>,
     options: TransactionOptions,
   ): Promise<Result> {
     const { statementMs = statementMsMax } = options;
     const client = await borrow();
     let failed: Error | undefined;
     const course: Course = { isOver: false, last: [] };
+    const line = lineOf(client);
+    const send = (sql: string, values: Value[] = []) =>
+      line.send(sql, values.map(writtenValue), statementMs + silentMs);
     try {
-      const begun = await begin(client, options, statementMs);
-      const statements = statementsOf(client, nameOf, statementMs, course);
-      const result = await work(statements, nowMs?.() ?? begun);
+      let beganMs = Number.NaN;
+      const begun = begin(send, options, statementMs).then((atMs) => {
+        beganMs = nowMs?.() ?? atMs;
+      });
+      if (options.ahead !== true) await begun;
+      const statements = statementsOf(send, course);
+      const [result] = await Promise.all([work(statements, () => beganMs), begun]);
       const lastOnes = course.last.map(({ sql, values }) => statements.run(sql, ...values));
       course.isOver = true;
       // Where a statement failed it takes all back, and says so.
-      const [{ command }] = await Promise.all([query(client, { text: 'COMMIT' }, statementMs), ...lastOnes]);
+      const [{ command }] = await Promise.all([send('COMMIT'), ...lastOnes]);
       if (command !== 'COMMIT') throw course.causeOfAbort ?? new Error(`ended by ${command}`);
       return result;
     } catch (error) {
       course.isOver = true;
       failed = error as Error;
+      // After the ROLLBACK each of them would stand alone.
+      line.drop(failed);
       if (isBroken(failed)) throw failed;
-      await query(client, { text: 'ROLLBACK' }, statementMs).then(
+      await query(client, 'ROLLBACK', statementMs).then(
         () => (failed = undefined),
         () => {},
       );
@@ -224,47 +226,45 @@ export function poolConfig({ url, connections }: DatabaseSettings): PoolConfig {
     lock_timeout: lockMsMax,
     // A process that was stopped in the middle must not keep what others wait for.
     idle_in_transaction_session_timeout: 4000,
-    types: {
-      getTypeParser: ((oid: number, format: 'text') =>
-        oid === types.builtins.INT8
-          ? Number
-          : oid === int8Array
-            ? (text: string) => (types.getTypeParser(int8Array, format)(text) as string[]).map(Number)
-            : types.getTypeParser(oid, format)) as typeof types.getTypeParser,
-    },
+    types: { getTypeParser: parserOf as typeof types.getTypeParser },
   };
 }
 
 const int8Array = 1016 as number;
 
+/** Whole numbers of 64 bits as numbers. */
+function parserOf(type: number): (text: string) => unknown {
+  if (type === types.builtins.INT8) return Number;
+  if (type !== int8Array) return types.getTypeParser(type, 'text');
+  const parse = types.getTypeParser(int8Array as never, 'text') as (text: string) => string[];
+  return (text) => parse(text).map(Number);
+}
+
 /** What whoever is refused is to do. */
 export const halfMoved = 'a move into this store is not complete: repeat `tramline migrate --from`';
 
+/** Of the statements of one transaction. */
+type Send = (sql: string, values?: Value[]) => Promise<StatementResult>;
+
 /** Begins, takes the lock, and reads the store's clock after it: the answer is of the last statement. */
 async function begin(
-  client: PoolClient,
+  send: Send,
   { lock, snapshot = false, readsMuch = false, served = false }: TransactionOptions,
   statementMs: number,
 ): Promise<number> {
-  const isolation = snapshot ? ' ISOLATION LEVEL REPEATABLE READ READ ONLY' : '';
-  const limit = statementMs === statementMsMax ? '' : `SET LOCAL statement_timeout = ${statementMs};`;
-  const planned = readsMuch ? 'SET LOCAL enable_seqscan = on; SET LOCAL enable_bitmapscan = on;' : '';
-  const locked = lock === undefined ? '' : `SELECT pg_advisory_xact_lock(${lock});`;
-  const [, { rows }] = await Promise.all([
-    query(client, { text: `BEGIN${isolation}; ${limit} ${planned} ${locked}` }, statementMs),
-    query(client, served ? clockOfServed : clock, statementMs),
-  ]);
+  const before = [`BEGIN${snapshot ? ' ISOLATION LEVEL REPEATABLE READ READ ONLY' : ''}`];
+  if (statementMs !== statementMsMax) before.push(`SET LOCAL statement_timeout = ${statementMs}`);
+  if (readsMuch) before.push('SET LOCAL enable_seqscan = on', 'SET LOCAL enable_bitmapscan = on');
+  if (lock !== undefined) before.push(`SELECT pg_advisory_xact_lock(${lock})`);
+  const begun = before.map((sql) => send(sql));
+  const [{ rows }] = await Promise.all([send(served ? clockOfServed : clock), ...begun]);
   if (served && rows[0]!.moving !== null) throw new Problem('store.unavailable', halfMoved);
-  return Number(rows[0]!.now);
+  return rows[0]!.now;
 }
 
-const nowSql = 'SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now';
-const clock = { name: 'clock', text: nowSql };
+const clock = 'SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now';
 /** What is read stays locked until the end, and a move locks all of it before it looks whether the store is empty. */
-const clockOfServed = {
-  name: 'clock-of-served',
-  text: `${nowSql}, (SELECT value FROM meta WHERE name = 'moving') AS moving`,
-};
+const clockOfServed = `${clock}, (SELECT value FROM meta WHERE name = 'moving') AS moving`;
 
 interface Course {
   /** Of what is done at once one may have failed while the others still go on. */
@@ -276,97 +276,41 @@ interface Course {
 }
 
 /** They throw once the transaction is over: what they would write stood alone, or in another's transaction. */
-function statementsOf(
-  client: PoolClient,
-  nameOf: (sql: string) => string,
-  statementMs: number,
-  course: Course,
-): Statements {
-  const send = async (sql: string, values: Value[]) => {
+function statementsOf(send: Send, course: Course): Statements {
+  const sendOn = async (sql: string, values: Value[]) => {
     if (course.isOver) throw new Error('its transaction is over');
     try {
-      return await query(client, { name: nameOf(sql), text: sql, values }, statementMs);
+      return await send(sql, values);
     } catch (error) {
       if (!saysAborted(error)) course.causeOfAbort = error;
       throw error;
     }
   };
   return {
-    get: async (sql, ...values) => (await send(sql, values)).rows[0],
-    all: async (sql, ...values) => (await send(sql, values)).rows,
-    run: async (sql, ...values) => (await send(sql, values)).rowCount ?? 0,
+    get: async (sql, ...values) => (await sendOn(sql, values)).rows[0],
+    all: async (sql, ...values) => (await sendOn(sql, values)).rows,
+    run: async (sql, ...values) => (await sendOn(sql, values)).rowCount,
     last: (sql, ...values) => void course.last.push({ sql, values }),
   };
 }
 
+/** One for each connection; all know a statement by the same name. */
+function makeLines(): (client: PoolClient) => Line {
+  const names = new Map<string, string>();
+  const nameOf = (sql: string): string => {
+    const name = names.get(sql) ?? `s${names.size}`;
+    names.set(sql, name);
+    return name;
+  };
+  const lines = new WeakMap<PoolClient, Line>();
+  return (client) => {
+    const line = lines.get(client) ?? makeLine(client as unknown as Client, nameOf, parserOf);
+    lines.set(client, line);
+    return line;
+  };
+}
+
 /** A server that says nothing at all is not waited for. */
-function query(
-  client: PoolClient,
-  config: { name?: string; text: string; values?: unknown[] },
-  statementMs: number,
-): Promise<{ command: string; rows: Row[]; rowCount: number | null }> {
-  return client.query({ ...config, query_timeout: statementMs + silentMs } as typeof config);
-}
-
-function codeOf(error: unknown): string | undefined {
-  const { code } = error as { code?: unknown };
-  return typeof code === 'string' ? code : undefined;
-}
-
-/** What has no SQLSTATE did not come from the server. The system's EPIPE is as long as one. */
-function stateOf(error: unknown): string | undefined {
-  const code = codeOf(error);
-  return code !== undefined && /^(?=.*\d)[0-9A-Z]{5}$/.test(code) ? code : undefined;
-}
-
-/**
- * Was a statement refused only since an earlier one of its transaction had failed? Statements are sent without waiting for
- * each other, and all after the one that failed are answered so: which of them a caller hears of first is chance.
- */
-function saysAborted(error: unknown): boolean {
-  return codeOf(error) === '25P02';
-}
-
-/** Is the connection itself of no more use? Not for a fault of ours beside it. */
-function isBroken(error: Error): boolean {
-  if (error instanceof Problem) return false;
-  const state = stateOf(error);
-  return state === undefined ? isOutside(error) : /^(08|57P|0A000)/.test(state);
-}
-
-/** Did it lose against another, or against a schema that was expanded meanwhile? */
-function isLost(error: unknown): boolean {
-  const code = codeOf(error);
-  if (code === '23505') return (error as { constraint?: string }).constraint === 'tasks_resource';
-  return code !== undefined && lostCodes.has(code);
-}
-
-/** Did the server meet something on its disk that it cannot read? Also where the answer was made a problem already. */
-export function saysDamaged(error: unknown): boolean {
-  const { cause } = error as { cause?: unknown };
-  return codeOf(error) === 'XX001' || (cause !== undefined && saysDamaged(cause));
-}
-
-/** What a failed call means to its caller. */
-export function problemOf(error: unknown): Problem {
-  if (error instanceof Problem) return error;
-  const state = stateOf(error);
-  const fault = state === undefined && !isOutside(error);
-  const unavailable =
-    !fault &&
-    (state === undefined ||
-      unavailableClasses.has(state.slice(0, 2)) ||
-      unavailableCodes.has(state) ||
-      isLost(error));
-  return new Problem(
-    unavailable ? 'store.unavailable' : 'store.refused',
-    error instanceof Error ? error.message : String(error),
-    error,
-  );
-}
-
-/** Errors of sockets have a code; those of the driver are about a connection. What is left is a fault of ours. */
-function isOutside(error: unknown): boolean {
-  if (codeOf(error) !== undefined) return true;
-  return error instanceof Error && /connection|timeout|terminated|ended|pool/i.test(error.message);
+function query(client: PoolClient, text: string, statementMs: number): Promise<unknown> {
+  return client.query({ text, query_timeout: statementMs + silentMs } as { text: string });
 }

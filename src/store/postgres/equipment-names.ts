@@ -19,9 +19,12 @@ async function nameEquipment(context: Context, pieces: EquipmentNames[]): Promis
   const { database } = context;
   const first = (await shelfFor(context, pieces)).choose(pieces);
   if (first.records.length === 0) return first.known;
-  await database.all(`SELECT pg_advisory_xact_lock(${lockNumbers.equipmentNames})`);
-  const { known, records } = (await shelfFor(context, pieces)).choose(pieces);
-  await database.run(
+  const [, shelf] = await Promise.all([
+    database.all(`SELECT pg_advisory_xact_lock(${lockNumbers.equipmentNames})`),
+    shelfFor(context, pieces),
+  ]);
+  const { known, records } = shelf.choose(pieces);
+  database.last(
     `INSERT INTO equipment (${columns})
      SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[])
      ON CONFLICT (id, side, organization_id) DO UPDATE SET

@@ -6,8 +6,9 @@ import type { Inspection } from '../../model/inspection';
 import { publishedEvent } from '../readable-rows';
 import { eventsBytesMax } from '../store-rules';
 import type { Context, InTransaction } from './context';
-import { type Row, saysDamaged } from './database';
+import type { Row } from './database';
 import { storable } from './quarantine-entries';
+import { saysDamaged } from './server-faults';
 
 type Filter = Parameters<Inspection['listEvents']>[0];
 

@@ -8,10 +8,13 @@ import { isProblem } from '../../model/problem';
 
 /** A group beyond this would make its first wait for its last. */
 const callsMax = 500;
-/** While one group is flushed the next is prepared. */
-const groupsMax = 2;
-/** So many leave beside a group of any size. */
-const besideAt = 25;
+
+export interface GroupSizes {
+  /** So many groups are under way at most. */
+  groupsMax: number;
+  /** So many calls leave beside a group of any size. */
+  besideAt: number;
+}
 
 interface Waiting<Call, Result> {
   call: Call;
@@ -20,11 +23,12 @@ interface Waiting<Call, Result> {
 }
 
 /**
- * `execute` makes all or nothing of the calls, with their results in order. A group has at most 500 calls, and 2 are
- * under way: the second once it has as many as the first, or 25.
+ * `execute` makes all or nothing of the calls, with their results in order. A group has at most 500 calls; one leaves beside
+ * others once it has as many as the first of them, or as many as `besideAt`.
  */
 export function makeGroups<Call, Result>(
   execute: (calls: Call[]) => Promise<Result[]>,
+  { groupsMax, besideAt }: GroupSizes,
 ): (call: Call) => Promise<Result> {
   const waiting: Waiting<Call, Result>[] = [];
   const underWay = new Set<Waiting<Call, Result>[]>();

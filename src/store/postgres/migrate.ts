@@ -6,9 +6,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Client, ClientConfig, QueryConfig } from 'pg';
 import { Problem } from '../../model/problem';
 import { BoundedClient } from './client';
-import { problemOf } from './database';
 import { lockNumbers } from './lock-numbers';
 import { type Migration, migrations } from './migrations';
+import { problemOf } from './server-faults';
 
 const turnLookMs = 100;
 /** What only looks is answered in this time, or the server has fallen silent; a step may take as long as it takes. */

@@ -42,15 +42,15 @@ export async function openPostgres(
     let news = new Set<News>();
     let setAside: QuarantineReason[] = [];
     const result = await database.transact(
-      async (statements, beganMs) => {
+      async (statements, nowMs) => {
         const lanes = new LaneChanges();
-        if (beganMs > seen.furthestMs) seen.furthestMs = beganMs;
         // A second attempt begins anew.
         news = new Set();
         setAside = [];
-        const context = { database: statements, settings, nowMs: () => beganMs, seen, lanes, news, setAside };
+        const context = { database: statements, settings, nowMs, seen, lanes, news, setAside };
         const done = await work(context);
         await lanes.write(statements);
+        seen.furthestMs = Math.max(seen.furthestMs, nowMs());
         return done;
       },
       { ...options, served: true },
@@ -111,9 +111,10 @@ function makeDoors(
     const act = verb as (run: InTransaction, ...args: unknown[]) => Promise<unknown>;
     doors.set(name, (...args) => act((work) => inTransaction(work, optionsOf(name)), ...args));
   }
-  for (const { verbs: names, execute } of groups) {
-    const join = makeGroups<{ verb: (typeof names)[number]; args: unknown[] }, unknown>((calls) =>
-      inTransaction((context) => execute(context, calls)),
+  for (const { verbs: names, sizes, execute } of groups) {
+    const join = makeGroups<{ verb: (typeof names)[number]; args: unknown[] }, unknown>(
+      (calls) => inTransaction((context) => execute(context, calls), { ahead: true }),
+      sizes,
     );
     for (const verb of names) doors.set(verb, (...args) => join({ verb, args }));
   }

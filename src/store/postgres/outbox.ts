@@ -13,8 +13,9 @@ import { type DamagedRow, damagedDetail, headersOf, readableRows } from '../read
 import { unsentCountedMax } from '../store-rules';
 import { type NextOffsetOf, type ToldRow, toldBefore } from '../told-before';
 import type { Context, InTransaction } from './context';
-import { type Row, saysDamaged, type Value } from './database';
+import type { Row, Value } from './database';
 import { insertEntries } from './quarantine-entries';
+import { saysDamaged } from './server-faults';
 
 type Pick = [limit: number, bytesMax: number, except: HeldPartition[], lease?: LeaseHeld];
 

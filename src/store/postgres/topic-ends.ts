@@ -9,11 +9,12 @@ import { partsOf } from '../../model/resource';
 import type { FoundPage, FoundRecord, KnownEnd } from '../../model/topic-end';
 import { lastRepeats, rowsToSendAgain, type SentRow } from '../written-again';
 import type { Context } from './context';
-import { type Row, saysDamaged } from './database';
+import type { Row } from './database';
 import { listWhole } from './list-whole';
 import { type ObservedRow, tellAccess, tellLater } from './observe';
 import { lockOrganizations } from './organization-rows';
 import { markSent, noteEnds } from './outbox';
+import { saysDamaged } from './server-faults';
 import { lockUnclaimed, noteUnclaimed } from './unclaimed';
 
 export async function topicEnds({ database }: Context): Promise<KnownEnd[]> {

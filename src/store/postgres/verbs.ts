@@ -17,6 +17,7 @@ import { listEvents } from './events';
 import { explain } from './explain';
 import { finishPage } from './finish-page';
 import { forgetOrganization } from './forget';
+import type { GroupSizes } from './groups';
 import { keepSample } from './keep-sample';
 import { holdLease, leaseFreeMs } from './leases';
 import { ledger } from './ledger';
@@ -181,17 +182,25 @@ export const longVerbs = { sweep, pickUnsent, listEvents } satisfies {
 /** Calls that come together are made in one transaction: the results in the order of the calls. */
 export interface VerbGroup {
   verbs: Name[];
+  sizes: GroupSizes;
   execute(context: Context, calls: { verb: Name; args: unknown[] }[]): Promise<unknown[]>;
 }
 
+/** While one group is flushed the next is prepared. */
+const usual: GroupSizes = { groupsMax: 2, besideAt: 25 };
+/** Whose senders wait: a group's answers leave while the second is executed and the third is prepared. */
+const awaited: GroupSizes = { groupsMax: 3, besideAt: 17 };
+
 export const groups: VerbGroup[] = [
-  groupOf('put', put),
+  groupOf('put', put, awaited),
   {
     verbs: Object.keys(endings) as Name[],
+    sizes: usual,
     execute: (context, calls) => endTasks(context, calls as EndingCall[]),
   },
   {
     verbs: ['nameEquipment'],
+    sizes: usual,
     execute: (context, calls) =>
       nameTogether(
         context,
@@ -211,9 +220,11 @@ function groupOf<Verb extends Name>(
     context: Context,
     calls: Parameters<Store[Verb]>[],
   ) => Promise<Awaited<ReturnType<Store[Verb]>>[]>,
+  sizes = usual,
 ): VerbGroup {
   return {
     verbs: [verb],
+    sizes,
     execute: (context, calls) =>
       execute(
         context,

@@ -9,10 +9,11 @@ describe('groups', () => {
   let join: (call: number) => Promise<number>;
   beforeEach(() => {
     groups = [];
-    join = makeGroups<number, number>(async (calls) => {
+    const execute = async (calls: number[]) => {
       await new Promise<void>((end) => groups.push({ calls: calls.length, end }));
       return calls;
-    });
+    };
+    join = makeGroups<number, number>(execute, { groupsMax: 2, besideAt: 25 });
   });
 
   const come = async (count: number) => {

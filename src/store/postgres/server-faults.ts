@@ -1,0 +1,74 @@
+/**
+ * What an error of the server or of the way to it means: not now, not so, lost against another, or that the connection is of
+ * no more use. Told by SQLSTATE (PostgreSQL, Error Codes), never by words of the server, which are in its language.
+ */
+import { Problem } from '../../model/problem';
+
+/** SQLSTATE classes and codes that say "not now" rather than "not so". */
+const unavailableClasses = new Set(['08', '53', '57', '58', '25', '28', '3D', 'XX']);
+const unavailableCodes = new Set(['55P03', '40003']);
+/** The last is a plan that a schema outdated which was expanded meanwhile; servers say so in their own languages. */
+const lostCodes = new Set(['40001', '40P01', '0A000']);
+
+function codeOf(error: unknown): string | undefined {
+  const { code } = error as { code?: unknown };
+  return typeof code === 'string' ? code : undefined;
+}
+
+/** What has no SQLSTATE did not come from the server. The system's EPIPE is as long as one. */
+function stateOf(error: unknown): string | undefined {
+  const code = codeOf(error);
+  return code !== undefined && /^(?=.*\d)[0-9A-Z]{5}$/.test(code) ? code : undefined;
+}
+
+/**
+ * Was a statement refused only since an earlier one of its transaction had failed? Statements are sent without waiting for
+ * each other, and all after the one that failed are answered so: which of them a caller hears of first is chance.
+ */
+export function saysAborted(error: unknown): boolean {
+  return codeOf(error) === '25P02';
+}
+
+/** Is the connection itself of no more use? Not for a fault of ours beside it. */
+export function isBroken(error: Error): boolean {
+  if (error instanceof Problem) return false;
+  const state = stateOf(error);
+  return state === undefined ? isOutside(error) : /^(08|57P|0A000)/.test(state);
+}
+
+/** Did it lose against another, or against a schema that was expanded meanwhile? */
+export function isLost(error: unknown): boolean {
+  const code = codeOf(error);
+  if (code === '23505') return (error as { constraint?: string }).constraint === 'tasks_resource';
+  return code !== undefined && lostCodes.has(code);
+}
+
+/** Did the server meet something on its disk that it cannot read? Also where the answer was made a problem already. */
+export function saysDamaged(error: unknown): boolean {
+  const { cause } = error as { cause?: unknown };
+  return codeOf(error) === 'XX001' || (cause !== undefined && saysDamaged(cause));
+}
+
+/** What a failed call means to its caller. */
+export function problemOf(error: unknown): Problem {
+  if (error instanceof Problem) return error;
+  const state = stateOf(error);
+  const fault = state === undefined && !isOutside(error);
+  const unavailable =
+    !fault &&
+    (state === undefined ||
+      unavailableClasses.has(state.slice(0, 2)) ||
+      unavailableCodes.has(state) ||
+      isLost(error));
+  return new Problem(
+    unavailable ? 'store.unavailable' : 'store.refused',
+    error instanceof Error ? error.message : String(error),
+    error,
+  );
+}
+
+/** Errors of sockets have a code; those of the driver are about a connection. What is left is a fault of ours. */
+function isOutside(error: unknown): boolean {
+  if (codeOf(error) !== undefined) return true;
+  return error instanceof Error && /connection|timeout|terminated|ended|pool/i.test(error.message);
+}

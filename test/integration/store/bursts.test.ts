@@ -1,0 +1,147 @@
+/**
+ * Statements of one turn on a real PostgreSQL: they are one message with one answer, what follows one that failed is not
+ * executed, and values arrive as they are. Seen through a socket that counts what is written.
+ */
+import { Client, types } from 'pg';
+import { type Line, makeLine, type Value, writtenValue } from '../../../src/store/postgres/burst';
+import { type PostgresServer, startPostgres } from '../../support/postgres';
+
+const withinMs = 10_000;
+
+describe('bursts', () => {
+  let server: PostgresServer;
+  let client: Client;
+  let line: Line;
+  let writes: number;
+  beforeAll(async () => {
+    server = await startPostgres();
+  }, 60_000);
+  afterAll(() => server.stop());
+  beforeEach(async () => {
+    client = new Client({
+      connectionString: server.url(await server.createDatabase()),
+      pipeline: true,
+    } as never);
+    client.on('error', () => {});
+    await client.connect();
+    await client.query('CREATE TABLE notes (text TEXT)');
+    const names = new Map<string, string>();
+    const nameOf = (text: string) => names.get(text) ?? names.set(text, `n${names.size}`).get(text)!;
+    line = makeLine(client, nameOf, (type) => types.getTypeParser(type, 'text') as (text: string) => unknown);
+    const { stream } = (client as unknown as { connection: { stream: NodeJS.WritableStream } }).connection;
+    writes = 0;
+    // What is corked leaves as one.
+    Object.assign(stream, {
+      _writev: ((write) =>
+        function (this: unknown, ...args: unknown[]) {
+          writes += 1;
+          return write.apply(this, args);
+        })((stream as unknown as { _writev(...args: unknown[]): void })._writev),
+    });
+  });
+  afterEach(() => client.end());
+
+  const send = (text: string, ...values: Value[]) => line.send(text, values.map(writtenValue), withinMs);
+  const note = 'INSERT INTO notes (text) VALUES ($1)';
+  const notes = async () => (await send('SELECT text FROM notes ORDER BY text')).rows.map(({ text }) => text);
+
+  test('statements of one turn leave in one write, and each gets its own answer', async () => {
+    const answers = await Promise.all([
+      send('BEGIN'),
+      send(note, 'one'),
+      send('SELECT count(*)::int AS count FROM notes'),
+      send('UPDATE notes SET text = $1', 'two'),
+      send('COMMIT'),
+    ]);
+    expect(writes).toBe(1);
+    expect(answers).toEqual([
+      { command: 'BEGIN', rows: [], rowCount: 0 },
+      { command: 'INSERT', rows: [], rowCount: 1 },
+      { command: 'SELECT', rows: [{ count: 1 }], rowCount: 1 },
+      { command: 'UPDATE', rows: [], rowCount: 1 },
+      { command: 'COMMIT', rows: [], rowCount: 0 },
+    ]);
+    expect(await notes()).toEqual(['two']);
+  });
+
+  test('what follows one that failed is not executed, though it left with it; what went before is answered', async () => {
+    const answers = await Promise.allSettled([
+      send(note, 'before'),
+      send('SELECT 1 / $1::int', 0),
+      send(note, 'after'),
+      send('SELECT 2 AS later'),
+    ]);
+    expect(
+      answers.map((answer) => (answer.status === 'fulfilled' ? answer.value.command : answer.reason.code)),
+    ).toEqual(['INSERT', '22012', '25P02', '25P02']);
+    // All of them were one transaction of the server's own.
+    expect(await notes()).toEqual([]);
+  });
+
+  test('no statement stands alone where the beginning of its transaction failed', async () => {
+    const answers = await Promise.allSettled([
+      send('BEGIN ISOLATION LEVEL UNHEARD OF'),
+      send(note, 'alone'),
+      send('COMMIT'),
+    ]);
+    expect(answers.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
+    expect(await notes()).toEqual([]);
+  });
+
+  test('a statement that was passed over before the server knew it is told to it again', async () => {
+    await Promise.allSettled([send('SELECT 1 / $1::int', 0), send(note, 'first met')]);
+    await Promise.all([send(note, 'met again'), send(note, 'and again')]);
+    expect(await notes()).toEqual(['and again', 'met again']);
+  });
+
+  test('what has not left when it is dropped never does', async () => {
+    const dropped = send(note, 'dropped');
+    line.drop(new Error('given up'));
+    await expect(dropped).rejects.toThrow('given up');
+    await send(note, 'sent');
+    expect(await notes()).toEqual(['sent']);
+  });
+
+  test('all that wait hear of a connection that is lost', async () => {
+    const lost = Promise.allSettled([
+      send('SELECT pg_terminate_backend(pg_backend_pid())'),
+      send(note, 'never'),
+    ]);
+    const answers = await lost;
+    expect(answers.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+    await expect(send(note, 'later')).rejects.toThrow();
+  });
+
+  test('rows keep their columns when a statement is asked again, and nothing is null', async () => {
+    const text = 'SELECT $1::text AS given, NULL::int AS none, 7 AS seven, $2::bool AS yes';
+    for (const given of ['a', null]) {
+      expect((await send(text, given, true)).rows).toEqual([{ given, none: null, seven: 7, yes: true }]);
+    }
+  });
+
+  test('lists arrive with what is in them, whatever that is', async () => {
+    const texts = [
+      '',
+      'NULL',
+      'null',
+      'a "quoted" one',
+      'back\\slash\\',
+      '{braces},',
+      ' spaces ',
+      'línea\nnext',
+      '\u{1F69C}',
+      null,
+    ];
+    const numbers = [0, -1, 2 ** 53 - 1, 0.5, null];
+    const [{ rows }] = [
+      await send(
+        'SELECT $1::text[] AS texts, $2::float8[] AS numbers, $3::bool[] AS bools, $4::text[] AS empty',
+        texts,
+        numbers,
+        [true, false, null],
+        [],
+      ),
+    ];
+    expect(rows).toEqual([{ texts, numbers, bools: [true, false, null], empty: [] }]);
+  });
+});
