@@ -47,6 +47,8 @@ export interface Log {
   fault(place: Place, error: unknown): void;
   /** Writes out what is buffered; for the end of the process. Never throws. */
   flush(): void;
+  /** Lines that standard output did not take and that are gone, so far. */
+  dropped(): number;
 }
 
 export interface LogOptions {
@@ -122,6 +124,7 @@ export function makeLog(options: LogOptions): Log {
     syncEnded: (line) => (line.outcome === 'whole' ? logger.info(line, 'sync') : logger.warn(line, 'sync')),
     fault: (place, error) => logger.error({ place, ...faultOf(error) }, 'fault'),
     flush: () => output?.close(),
+    dropped: () => output?.dropped() ?? 0,
   };
 }
 

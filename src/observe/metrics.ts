@@ -56,7 +56,7 @@ const callsMax = 200;
  * At most 50 origins and 40 kinds of error have a label of their own, the others share one; labels are remembered of
  * 200 calls.
  */
-export function makeMetrics(meter: Meter, gauges: Gauges): Metrics {
+export function makeMetrics(meter: Meter, gauges: Gauges, linesDropped = () => 0): Metrics {
   const stop = observeGauges(meter, gauges);
   const deliveries = deliveryInstruments(meter);
   const provider = providerInstruments(meter);
@@ -80,6 +80,11 @@ export function makeMetrics(meter: Meter, gauges: Gauges): Metrics {
       description: 'Fields and unit ids that are not known, each once in each document that an attempt read.',
     })
     .addCallback((result) => result.observe(unknownFields));
+  meter
+    .createObservableCounter('tramline.log_lines_dropped', {
+      description: 'Log lines that standard output did not take and that found no room to wait.',
+    })
+    .addCallback((result) => result.observe(linesDropped()));
   const processed = processInstrument(meter);
   const posts = meter.createCounter('tramline.alert_posts', {
     description: 'Posts to alert sinks, by how they were taken.',

@@ -73,7 +73,7 @@ export function makeObserver(options: ObserverOptions): Observer {
   const telemetry = startTelemetry(options.telemetry, (detail) =>
     log.trouble({ place: 'telemetry', code: 'telemetry.untaken', detail }),
   );
-  const metrics = makeMetrics(telemetry.meter, options.gauges);
+  const metrics = makeMetrics(telemetry.meter, options.gauges, log.dropped);
   const { traces } = telemetry;
   return {
     startDelivery: (incoming) => {

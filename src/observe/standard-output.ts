@@ -8,6 +8,8 @@ export interface StandardOutput {
   write(text: string): void;
   /** Writes out what is gathered before it returns; for the end of the process. Never throws. */
   close(): void;
+  /** Lines that could not be written and are gone, so far. */
+  dropped(): number;
 }
 
 /** The writer measures all that it holds with each write: hundreds of lines each cost a copy of those before. */
@@ -53,5 +55,6 @@ export function openStandardOutput(writer: BundleWriter = writeLines(1)): Standa
       process.off('exit', writeOut);
       writeOut();
     },
+    dropped: () => writer.dropped(),
   };
 }

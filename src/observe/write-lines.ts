@@ -9,6 +9,8 @@ export interface BundleWriter {
   write(bundle: string): unknown;
   flush(): void;
   flushSync(): void;
+  /** Lines that there was no room to keep, so far. */
+  dropped(): number;
 }
 
 const writtenBytesMin = 65_536;
@@ -26,6 +28,7 @@ export function writeLines(fd: number): BundleWriter {
   let waiting: Buffer[] = [];
   let waitingBytes = 0;
   let written: Buffer | null = null;
+  let dropped = 0;
 
   function begin(): void {
     if (written !== null || waitingBytes === 0) return;
@@ -45,7 +48,10 @@ export function writeLines(fd: number): BundleWriter {
 
   return {
     write(bundle) {
-      if (waitingBytes >= keptBytesMax) return;
+      if (waitingBytes >= keptBytesMax) {
+        dropped += bundle.split('\n').length - 1;
+        return;
+      }
       const bytes = Buffer.from(bundle);
       waiting.push(bytes);
       waitingBytes += bytes.length;
@@ -58,6 +64,7 @@ export function writeLines(fd: number): BundleWriter {
       waitingBytes = 0;
       writeWhole(fd, all);
     },
+    dropped: () => dropped,
   };
 }
 

@@ -133,6 +133,14 @@ test('fields that nobody knows are counted over all documents', async () => {
   expect(await telemetry.metricsText()).toContain('tramline_unknown_fields_total 3\n');
 });
 
+test('log lines that are gone are counted', async () => {
+  const other = startTelemetry(options);
+  const counting = makeMetrics(other.meter, gauges, () => 9);
+  expect(await other.metricsText()).toContain('tramline_log_lines_dropped_total 9\n');
+  counting.stop();
+  await other.shutdown();
+});
+
 test('gauges show what the store counts', async () => {
   const text = await telemetry.metricsText();
   expect(text).toContain('tramline_inbox_pending 7\n');

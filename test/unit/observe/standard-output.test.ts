@@ -7,6 +7,7 @@ function makeWriter() {
     write: (bundle: string) => told.push(bundle),
     flush: () => void told.push('flush'),
     flushSync: () => void told.push('flushSync'),
+    dropped: () => 7,
   };
 }
 

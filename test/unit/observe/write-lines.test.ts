@@ -21,7 +21,11 @@ describe('lines', () => {
   test('that find no room fail nobody, wait, and are dropped beyond a bound; the end is told what the system says', async () => {
     const fd = openSync('/dev/full', 'a');
     const writer = writeLines(fd);
-    for (let count = 0; count < 100; count += 1) writer.write(`${'x'.repeat(99_999)}\n`);
+    for (let count = 0; count < 100; count += 1)
+      writer.write(`${'x'.repeat(49_999)}\n${'y'.repeat(49_999)}\n`);
+    // 4 MiB are kept, and what is being written.
+    expect(writer.dropped()).toBeGreaterThan(100);
+    expect(writer.dropped()).toBeLessThan(120);
     writer.flush();
     await delay(50);
     writer.flush();
