@@ -135,6 +135,8 @@ function honest(): ProofEvidence {
     unexplained503: 0,
     sentAgain: 0,
     announced: new Set([uri]),
+    firstOf: new Map([[uri, uri]]),
+    removed: new Set<string>(),
     marks: new Map([[uri, ['Original', 'Older', 'Newest']]]),
     complaints: [],
     restAfterMs: 10,
@@ -211,11 +213,36 @@ test('a change of an access that is older than the hundred that are kept is on r
   expect(checkProof(evidence)).toEqual([]);
 });
 
-const headersOf = (id: string, sequence: string): string =>
-  JSON.stringify([
-    ['ce_id', id],
-    ['ce_sequence', sequence.padStart(20, '0')],
-  ]);
+const headersOf = (id: string, sequence: string, ...more: [string, string][]): string =>
+  JSON.stringify([['ce_id', id], ['ce_sequence', sequence.padStart(20, '0')], ...more]);
+
+/** Its newest event says that it is deleted. */
+function tellDeleted(evidence: ProofEvidence): void {
+  const { tables } = evidence;
+  const headers = headersOf('e2', '2', ['ce_type', 'io.tramline.equipment.deleted.v1']);
+  Object.assign(tables.outbox[1]!, { headers, value: '{"id":"1","organizationId":"4711"}' });
+  evidence.ledger = evidenceFrom(tables, 2, tables.outbox.map(recordOf));
+}
+
+test('what was removed is deleted at last, or was never read', () => {
+  const told = honest();
+  tellDeleted(told);
+  told.removed = new Set([uri]);
+  expect(checkProof(told)).toEqual([]);
+  const lines = { gone: 2 };
+  const unread = {
+    ...honest(),
+    removed: new Set([uri]),
+    explained: [],
+    toldLedger: { accepted: 2, ...lines },
+  };
+  const { tables } = unread;
+  tables.outbox = tables.outbox.filter(({ key: one }) => one === accessKey);
+  tables.reads = tables.reads.map((read) => ({ ...read, outcome: 'gone', event_id: null }));
+  unread.ledger = evidenceFrom(tables, 2, tables.outbox.map(recordOf));
+  expect(unread.ledger.lines).toMatchObject(lines);
+  expect(checkProof(unread)).toEqual([]);
+});
 
 /** One more event, as the last record of its topic. */
 function decide(ledger: LedgerEvidence, row: Row): void {
@@ -603,6 +630,22 @@ const doctored: Doctored[] = [
     ['unpublished', 'unexplained', 'invented'],
     ({ truth }) => {
       truth.equipment[0]!.id = '2';
+    },
+  ],
+  [
+    'a removal of which the topic does not tell',
+    ['untrue'],
+    (evidence) => {
+      evidence.removed = new Set([uri]);
+    },
+  ],
+  ['a deletion of what is there', ['invented', 'untrue'], tellDeleted],
+  [
+    'a notification of what is there that is told as gone',
+    ['lost'],
+    (evidence) => {
+      evidence.ledger.lines = { published: 1, gone: 1 };
+      evidence.toldLedger = { accepted: 2, published: 1, gone: 1 };
     },
   ],
   [

@@ -1,13 +1,21 @@
 // Holds each event that was decided, not only the newest, against all that happened at the provider: no change of a
 // resource is published twice or before an earlier one, nothing that it never was, and nothing of which nobody was told;
-// no sequence is left out; no notification that makes sense ends as if it made none. In the proof nothing is removed. Pure.
+// no sequence is left out; no notification that makes sense ends as if it made none. Only what was removed is deleted, once. Pure.
 import type { Tables } from '../support/evidence';
 import type { DecidedEvent, LedgerEvidence } from '../support/ledger-checker';
-import type { Finding, ProofEvidence } from './check';
+import { type Finding, isDeletion, type ProofEvidence } from './check';
 
 type Resource = { uri: string; markName: 'name' | 'cropSeason' };
 
-export function checkHistory({ ledger, tables, truth, marks, announced }: ProofEvidence): Finding[] {
+export function checkHistory({
+  ledger,
+  tables,
+  truth,
+  marks,
+  announced,
+  firstOf,
+  removed,
+}: ProofEvidence): Finding[] {
   const resources = resourcesByKey(truth);
   const accessKeys = new Set(truth.organizations.map(({ id }) => `${id}/organization-access/${id}`));
   const found: Finding[] = [];
@@ -22,9 +30,13 @@ export function checkHistory({ ledger, tables, truth, marks, announced }: ProofE
     const resource = resources.get(key);
     if (resource === undefined || !announced.has(resource.uri))
       found.push({ kind: 'invented', text: `${key} was published and nobody was notified of it` });
-    else found.push(...checkMarks(resource.markName, marks.get(resource.uri) ?? [], events));
+    else {
+      const isLast = removed.has(resource.uri) && isDeletion(events.at(-1)!);
+      const changes = isLast ? events.slice(0, -1) : events;
+      found.push(...checkMarks(resource.markName, marks.get(resource.uri) ?? [], changes));
+    }
   }
-  return [...found, ...checkSense(ledger, tables, new Set(marks.keys()))];
+  return [...found, ...checkSense(ledger, tables, { firstOf, removed })];
 }
 
 function resourcesByKey({ equipment, fieldOperations }: ProofEvidence['truth']): Map<string, Resource> {
@@ -88,17 +100,20 @@ const goodLines = ['published', 'merged', 'unchanged', 'waiting'];
 function checkSense(
   { lines }: LedgerEvidence,
   { deliveries }: Tables,
-  addresses: ReadonlySet<string>,
+  { firstOf, removed }: Pick<ProofEvidence, 'firstOf' | 'removed'>,
 ): Finding[] {
   const whenItCame = (line: string) => deliveries.reduce((sum, row) => sum + Number(row[line] ?? 0), 0);
   const elements = deliveries.flatMap(
     (delivery) => JSON.parse(String(delivery.elements)) as { line: string; address?: string }[],
   );
-  const taken = elements.filter(({ line, address }) => line !== 'hint' && addresses.has(address ?? ''));
+  const taken = elements.filter(({ line, address }) => line !== 'hint' && firstOf.has(address ?? ''));
+  // Of what is there no more, any may be told as gone.
+  const ofRemoved = elements.filter(({ address }) => removed.has(firstOf.get(address ?? '') ?? '')).length;
+  const may = (line: string) => whenItCame(line) + (line === 'gone' ? ofRemoved : 0);
   return [
     ...Object.entries(lines)
       .filter(([line]) => !goodLines.includes(line))
-      .map(([line, count]): [string, number] => [line, count - whenItCame(line)]),
+      .map(([line, count]): [string, number] => [line, count - may(line)]),
     ['taken for something else', taken.length] as [string, number],
   ]
     .filter(([, count]) => count > 0)

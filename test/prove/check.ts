@@ -77,8 +77,12 @@ export type ProofEvidence = {
     fieldOperations: Truth[];
     organizations: { id: string; termsAccepted: boolean }[];
   };
-  /** Addresses of which at least one notification was accepted. */
+  /** Resources of which at least one notification was accepted, by their first address, as the truth has them. */
   announced: ReadonlySet<string>;
+  /** By each address that a resource ever had, its first. */
+  firstOf: ReadonlyMap<string, string>;
+  /** Those that the provider had, and has no more. */
+  removed: ReadonlySet<string>;
   /** By address, what tells the contents of a resource apart: first what it was, then each change. */
   marks: ReadonlyMap<string, readonly string[]>;
   /** What on-call still sees open at rest, and what it ought to see. */
@@ -156,8 +160,11 @@ function checkJournal({ tables, acceptedByAddress, triedByAddress }: ProofEviden
   return [...lacking, ...unsaid];
 }
 
-/** The last record by offset of everything that was announced is what the provider has. */
-function checkTruth({ ledger, truth, announced }: ProofEvidence): Finding[] {
+/**
+ * The last record by offset of everything that was announced is what the provider has. What was removed may never have been
+ * read; where it was, its last record says that it is deleted.
+ */
+function checkTruth({ ledger, truth, announced, removed }: ProofEvidence): Finding[] {
   const newest = newestByKey(ledger.records);
   const compare = (
     { id, organizationId, uri, content }: Truth,
@@ -168,6 +175,10 @@ function checkTruth({ ledger, truth, announced }: ProofEvidence): Finding[] {
     if (!announced.has(uri)) return [];
     const key = `${organizationId}/${kind}/${id}`;
     const record = newest.get(key);
+    if (removed.has(uri)) {
+      if (record === undefined || isDeletion(record)) return [];
+      return [{ kind: 'untrue', text: `${key} was removed, and its last record does not say so` }];
+    }
     if (record === undefined)
       return [{ kind: 'unpublished', text: `${key} was announced and is on no topic` }];
     const document = documentOf(record);
@@ -203,6 +214,10 @@ function checkAccess({ ledger, truth, states }: ProofEvidence): Finding[] {
     return found;
   });
 }
+
+/** Of a record, or of an event that was decided. */
+export const isDeletion = ({ headers }: Pick<TopicRecord, 'headers'>): boolean =>
+  headers.some(([name, value]) => name === 'ce_type' && value.endsWith('.deleted.v1'));
 
 const noDocument = 'its last record is no document';
 

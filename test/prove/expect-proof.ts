@@ -23,6 +23,7 @@ export async function expectProof(store: () => Promise<StoreUnderProof>, process
   expect(report.planned.length).toBeGreaterThan(failpoints.length + 2);
   expect(report.paged.blocks).toBeGreaterThan(0);
   expect(report.repeats).toBeGreaterThan(0);
+  expect([report.moves, report.removed].every((count) => count > 0)).toBe(true);
   const near = Object.values(report.onceNear).reduce((sum, count) => sum + count, 0);
   expect(near * 5).toBeGreaterThanOrEqual(report.resources);
   const kinds = [...report.musts, ...report.planned];

@@ -1,5 +1,6 @@
 // What happens at the provider while things break: changes, notified once, several times or in storms, in deliveries of
-// any size, among elements that make no sense; organizations that must accept terms, and do. Half of the resources change
+// any size, among elements that make no sense; organizations that must accept terms, and do; addresses that move, after
+// which some are still announced where they were; resources that are removed. Half of the resources change
 // and are announced exactly once, beside what is broken from its beginning to its end, so that nothing later can hide
 // the loss of that one notification.
 import type { Simulator } from '../support/simulator';
@@ -7,10 +8,13 @@ import type { Block } from './check-pages';
 import type { Random } from './random';
 import type { Notification, Sender } from './sender';
 
-type Resource = {
+export type Resource = {
   id: string;
   organizationId: string;
+  /** By which it is known here: its first address. */
   uri: string;
+  /** All that it had, the last is that of today. */
+  addresses: string[];
   kind: 'equipment' | 'fieldOperation';
   content: Record<string, unknown>;
 };
@@ -39,12 +43,18 @@ export type Load = {
   keepTerms(isKept: boolean): void;
   /** Who was blocked, and until when; null while it lasts. */
   blocks: (Block & { toMs: number | null })[];
-  /** The resources that were announced, by address. */
+  /** The resources that were announced, by their first address. */
   announced(): Set<string>;
-  /** By address, what tells the contents of a resource apart: first what it was, then each change. */
+  /** By first address, what tells the contents of a resource apart: first what it was, then each change. */
   marks: ReadonlyMap<string, readonly string[]>;
-  /** Those that were changed and announced exactly once. */
-  onceOnly: ReadonlySet<string>;
+  /** Those that were changed and announced exactly once, by their first address, and where each was announced. */
+  onceOnly: ReadonlyMap<string, string>;
+  /** The first address of a resource that has or had this one. */
+  firstOf: ReadonlyMap<string, string>;
+  /** How often all addresses moved. */
+  moves: number;
+  /** What was removed, as it was at first; that was announced once. */
+  removed: readonly Resource[];
   /** How many of them were announced while things broke: by what was broken, and by quarter of the run. */
   onceNear: Record<string, number>;
   onceByQuarter: number[];
@@ -56,16 +66,32 @@ export type Load = {
 const lagMs = 300;
 /** So many are kept for ways of breaking that come late. */
 const keptBack = 50;
+/** Addresses stay for so long at least: each move has every waiting read look for its resource anew. */
+const staysMs = 20_000;
+/** One in so many of those that are announced often may be removed, so long after nothing was said of it any more. */
+const removedOneIn = 4;
+const removedAfterMs = 3000;
 
 export async function makeLoad(simulator: Simulator, sender: Sender, random: Random): Promise<Load> {
   const state = await simulator.state();
   const resources: Resource[] = [
-    ...state.equipment.map((one) => ({ ...one, kind: 'equipment' as const })),
-    ...state.fieldOperations.map((one) => ({ ...one, kind: 'fieldOperation' as const })),
+    ...state.equipment.map((one) => ({ ...one, addresses: [one.uri], kind: 'equipment' as const })),
+    ...state.fieldOperations.map((one) => ({
+      ...one,
+      addresses: [one.uri],
+      kind: 'fieldOperation' as const,
+    })),
   ];
+  const firstOf = new Map(resources.map(({ uri }) => [uri, uri]));
+  const onceOnly = new Map<string, string>();
+  const removed: Resource[] = [];
+  let movedAtMs = Date.now();
+  let moves = 0;
   await simulator.setFaults([{ match: {}, lagMs }]);
   const quiet = resources.filter((_, index) => index % 2 === 0);
   const busy = resources.filter((_, index) => index % 2 !== 0);
+  const doomed = busy.filter((_, index) => index % removedOneIn === 0);
+  let leaving: { resource: Resource; fromMs: number } | null = null;
   const untold = [...quiet];
   const onceNear: Record<string, number> = {};
   const onceByQuarter = [0, 0, 0, 0];
@@ -87,13 +113,13 @@ export async function makeLoad(simulator: Simulator, sender: Sender, random: Ran
     else await simulator.changeFieldOperation(id, changed);
   }
 
-  function notificationOf({ uri, organizationId, kind }: Resource): Notification {
+  function notificationOf({ uri, addresses, organizationId, kind }: Resource, at?: string): Notification {
     announced.add(uri);
     return {
       clientKey: 'proof',
       links: [],
       eventTypeId: kind,
-      targetResource: uri,
+      targetResource: at ?? random.pick(addresses),
       metadata: [{ key: 'orgId', value: organizationId }],
     };
   }
@@ -101,7 +127,40 @@ export async function makeLoad(simulator: Simulator, sender: Sender, random: Ran
   async function tellOnce(count: number): Promise<void> {
     for (const resource of untold.splice(0, count)) {
       await change(resource);
-      sender.send([notificationOf(resource)]);
+      const at = resource.addresses.at(-1)!;
+      onceOnly.set(resource.uri, at);
+      sender.send([notificationOf(resource, at)]);
+    }
+  }
+
+  /** First nothing more is said of it, so that what is still to be read of it cannot find it gone as well. */
+  async function remove(): Promise<void> {
+    if (leaving === null) {
+      const resource = doomed.pop();
+      if (resource === undefined) return;
+      busy.splice(busy.indexOf(resource), 1);
+      leaving = { resource, fromMs: Date.now() + removedAfterMs };
+    } else if (Date.now() >= leaving.fromMs) {
+      const { resource } = leaving;
+      leaving = null;
+      await simulator.remove(resource.kind, resource.id);
+      removed.push(resource);
+      sender.send([notificationOf(resource, resource.addresses.at(-1))]);
+    }
+  }
+
+  async function move(): Promise<void> {
+    if (Date.now() - movedAtMs < staysMs) return;
+    movedAtMs = Date.now();
+    moves += 1;
+    await simulator.moveLinks();
+    const { fieldOperations } = await simulator.state();
+    const today = new Map(fieldOperations.map(({ id, uri }) => [id, uri]));
+    for (const { kind, id, uri, addresses } of resources) {
+      const address = kind === 'fieldOperation' ? today.get(id) : undefined;
+      if (address === undefined) continue;
+      addresses.push(address);
+      firstOf.set(address, uri);
     }
   }
 
@@ -117,7 +176,7 @@ export async function makeLoad(simulator: Simulator, sender: Sender, random: Ran
   async function tellMany(): Promise<void> {
     const some = Array.from({ length: random.between(1, 12) }, () => random.pick(busy));
     for (const resource of new Set(some)) if (random.chance(0.7)) await change(resource);
-    const notifications = some.map(notificationOf);
+    const notifications = some.map((one) => notificationOf(one));
     if (random.chance(0.3))
       notifications.splice(random.between(0, notifications.length), 0, { eventTypeId: 7 });
     if (random.chance(0.2))
@@ -179,6 +238,8 @@ export async function makeLoad(simulator: Simulator, sender: Sender, random: Ran
       const what = random.next();
       if (what < 0.8) await tellMany();
       else if (what < 0.88) await storm();
+      else if (what < 0.9) await move();
+      else if (what < 0.94) await remove();
       else await turnTerms();
     },
     tellOnceNear,
@@ -198,7 +259,12 @@ export async function makeLoad(simulator: Simulator, sender: Sender, random: Ran
     blocks,
     announced: () => announced,
     marks,
-    onceOnly: new Set(quiet.map(({ uri }) => uri)),
+    onceOnly,
+    firstOf,
+    removed,
+    get moves() {
+      return moves;
+    },
     onceNear,
     onceByQuarter,
     resources: resources.length,

@@ -17,7 +17,7 @@ import {
 } from './check';
 import { makeHeldBlock } from './hold-block';
 import { keepEvidence } from './keep';
-import { makeLoad } from './load';
+import { makeLoad, type Resource } from './load';
 import { makeRandom } from './random';
 import { makeRecoveries, type Recovery } from './recoveries';
 import { type Sender, type SenderLog, startSender } from './sender';
@@ -50,6 +50,9 @@ export type ProofReport = {
   planned: string[];
   sent: SenderLog;
   changes: number;
+  /** How often all addresses of the provider moved. */
+  moves: number;
+  removed: number;
   resources: number;
   announcedOnce: number;
   /** How many of them while things broke: by what was broken, and by quarter of the run. */
@@ -180,7 +183,7 @@ export async function prove(options: ProofOptions): Promise<ProofReport> {
       withinMs: pagesMsMax,
       what: 'on-call to see the true state',
     }).catch(() => {});
-    const [explained, topics] = await Promise.all([explainedBy(stage, [...load.onceOnly]), readBack(stage)]);
+    const [explained, topics] = await Promise.all([explainedBy(stage, load.onceOnly), readBack(stage)]);
     tell(`explained after ${Date.now() - restedAtMs} ms`);
     await seen;
     const pagesAfterMs = Date.now() - restedAtMs;
@@ -198,7 +201,14 @@ export async function prove(options: ProofOptions): Promise<ProofReport> {
     const records = await topics.toTheEnd();
     await topics.close();
     const tables = await store.tables();
-    const truth = await stage.simulator.state();
+    const { equipment, fieldOperations, organizations } = await stage.simulator.state();
+    const asKnown = <One extends { uri: string }>(one: One) => ({ ...one, uri: load.firstOf.get(one.uri)! });
+    const removed = (kind: Resource['kind']) => load.removed.filter((one) => one.kind === kind);
+    const truth = {
+      equipment: [...equipment.map(asKnown), ...removed('equipment')],
+      fieldOperations: [...fieldOperations.map(asKnown), ...removed('fieldOperation')],
+      organizations,
+    };
     tell(`read back after ${Date.now() - restedAtMs} ms`);
     const ledger = evidenceFrom(tables, sender.log.accepted, records);
     const evidence: ProofEvidence = {
@@ -225,11 +235,16 @@ export async function prove(options: ProofOptions): Promise<ProofReport> {
       toldLedger,
       announced: load.announced(),
       marks: load.marks,
+      firstOf: load.firstOf,
+      removed: new Set(load.removed.map(({ uri }) => uri)),
       complaints: stage.actors.flatMap(({ complaints }) => complaints),
     };
     const findings = checkProof(evidence);
     const logs = stage.actors.map(({ role, logs }) => ({ role, processes: logs.map((lines) => lines()) }));
-    const untold = [...load.onceOnly].filter((address) => sender.log.byAddress.get(address) !== 1);
+    // Where addresses moved between, no other announcement was of the resource either.
+    const told = Map.groupBy(sender.log.byAddress, ([address]) => load.firstOf.get(address));
+    const timesTold = (first: string) => (told.get(first) ?? []).reduce((sum, [, times]) => sum + times, 0);
+    const untold = [...load.onceOnly.keys()].filter((first) => timesTold(first) !== 1);
     if (settled && untold.length > 0) throw new Error(`not accepted exactly once: ${untold.join(', ')}`);
     return {
       seed,
@@ -251,6 +266,8 @@ export async function prove(options: ProofOptions): Promise<ProofReport> {
       planned: chaos.planned,
       sent: sender.log,
       changes: load.changes,
+      moves: load.moves,
+      removed: load.removed.length,
       resources: load.resources,
       announcedOnce: load.onceOnly.size,
       onceNear: load.onceNear,
@@ -292,14 +309,13 @@ async function toldBy(stage: Stage): Promise<Record<string, number> | null> {
   return (await answer.json()) as Record<string, number>;
 }
 
-/** Where it says that it has sent what was decided of these addresses. */
-async function explainedBy(stage: Stage, addresses: string[]): Promise<Explained[]> {
+/** Where it says that it has sent what was decided of these: by first address, where each was announced. */
+async function explainedBy(stage: Stage, announced: ReadonlyMap<string, string>): Promise<Explained[]> {
   const explained: Explained[] = [];
   const worker = workerOf(stage);
   if (worker == null) return [];
-  for (const address of addresses) {
-    const of = encodeURIComponent(address);
-    const answer = await fetch(`${worker.operationsUrl}/api/explain?of=${of}`);
+  for (const [address, at] of announced) {
+    const answer = await fetch(`${worker.operationsUrl}/api/explain?of=${encodeURIComponent(at)}`);
     const { steps = [] } = (await answer.json()) as { steps?: Record<string, unknown>[] };
     const sent = steps.filter(({ step }) => step === 'sent') as Explained['sent'];
     explained.push({ address, sent });

@@ -67,7 +67,8 @@ export function tableOf(report: ProofReport): string {
       .sort()
       .map(([what, count]): [string, number] => [`  near ${what}`, count]),
     ['  by quarter of the run', report.onceByQuarter.join(', ')],
-    ['changes at the provider', report.changes],
+    ['changes at the provider; removals', `${report.changes}; ${report.removed}`],
+    ['moves of its addresses', report.moves],
     ['deliveries sent; tries of them', `${sent.sent.deliveries}; ${sent.tries}`],
     ['deliveries answered 204', sent.deliveries],
     ['notifications sent; accepted', `${sent.sent.notifications}; ${sent.accepted}`],

@@ -74,6 +74,7 @@ const settings = {
   KAFKA_CLIENT_ID: 'proof',
   SETTLE_SECONDS: '1',
   READ_GAP_MS: '100',
+  GONE_AFTER_SECONDS: '1',
   LEASE_SECONDS: String(leaseSeconds),
   PROVIDER_TIMEOUT_MS: '2000',
   PROBE_SECONDS: '1',

@@ -77,6 +77,8 @@ export type SimulatorControls = {
   /** Merged into the content; `notify: false` keeps quiet about it. */
   changeEquipment(id: string, change: Record<string, unknown>): Promise<unknown>;
   changeFieldOperation(id: string, change: Record<string, unknown>): Promise<unknown>;
+  /** It is there no more, which nobody is notified of. */
+  remove(kind: 'equipment' | 'fieldOperation', id: string): Promise<unknown>;
   notify(body: unknown): Promise<unknown>;
   /** Where deliveries go from now on, and how: `{ url, maxBatchSize, concurrentDeliveries, retryMs, answerMs, … }`. */
   deliverTo(settings: Record<string, unknown>): Promise<unknown>;
@@ -195,6 +197,8 @@ export function simulatorControls(control: string): SimulatorControls {
     setOrganization: (id, change) => call('PATCH', `organizations/${segment(id)}`, change),
     changeEquipment: (id, change) => call('PATCH', `equipment/${segment(id)}`, change),
     changeFieldOperation: (id, change) => call('PATCH', `fieldOperations/${segment(id)}`, change),
+    remove: (kind, id) =>
+      call('DELETE', `${kind === 'equipment' ? kind : 'fieldOperations'}/${segment(id)}?notify=false`),
     notify: (body) => call('POST', 'notify', body),
     setFaults: (faults) => call('PUT', 'faults', faults),
     deliverTo: (settings) => call('PUT', 'deliver-to', settings),
