@@ -4,7 +4,7 @@
  * executed, up to the end of the burst (PostgreSQL, Frontend/Backend Protocol, Extended Query). The statements are prepared
  * by name, and what columns their rows have is asked for once a connection. Knows pg's own Query, and nothing of stores.
  */
-import { type Client, DatabaseError, Query, type QueryConfig } from 'pg';
+import { type Client, Query, type QueryConfig } from 'pg';
 
 /** Values stand for $1, $2, …, as the server reads them. */
 interface Statement {
@@ -54,7 +54,7 @@ interface Sent {
 
 const PgQuery = Query as unknown as new (config: QueryConfig) => Sent;
 
-/** Each statement is settled with the end of all: those before the one that failed as done. */
+/** Each statement is settled with the end of all: those before the one that failed as done, the others with its error. */
 class Burst extends PgQuery {
   #at = 0;
   #isOver = false;
@@ -96,22 +96,26 @@ class Burst extends PgQuery {
   }
 
   handleDataRow({ fields }: { fields: (string | null)[] }): void {
-    const row: StatementResult['rows'][number] = {};
-    const columns = this.#columns!;
-    for (let at = 0; at < fields.length; at += 1) {
-      const text = fields[at]!;
-      row[columns[at]!.name] = text === null ? null : columns[at]!.parse(text);
+    try {
+      this.#rows.push(rowOf(this.#columns!, fields));
+    } catch (error) {
+      this.#fault ??= error;
     }
-    this.#rows.push(row);
   }
 
   handleCommandComplete({ text }: { text: string }): void {
     // `INSERT 0 5`, `UPDATE 5`, `COMMIT`
     const words = text.split(' ');
     if (this.#columns === null) this.known.set(this.name, []);
-    this.#results.push({ command: words[0]!, rows: this.#rows, rowCount: Number(words.at(-1)) || 0 });
+    if (this.#fault === null)
+      this.#results.push({ command: words[0]!, rows: this.#rows, rowCount: Number(words.at(-1)) || 0 });
     this.#at += 1;
     this.#begin();
+  }
+
+  /** Its text is no statement, which no command's end tells. */
+  handleEmptyQuery(): void {
+    this.#fault ??= new Error('the server was asked nothing');
   }
 
   /** The server's answer to a statement, or that the connection is no more. */
@@ -139,15 +143,19 @@ class Burst extends PgQuery {
     this.#isOver = true;
     for (const [at, { resolve, reject }] of this.statements.entries()) {
       const result = this.#results[at];
-      if (result !== undefined) resolve(result);
-      else reject(at === this.#at || !(error instanceof DatabaseError) ? error : passedOver(error));
+      if (result === undefined) reject(error);
+      else resolve(result);
     }
   }
 }
 
-/** As the server says of each statement that comes after one that failed. */
-function passedOver(cause: Error): Error {
-  return Object.assign(new Error('an earlier statement failed', { cause }), { code: '25P02' });
+function rowOf(columns: Column[], fields: (string | null)[]): StatementResult['rows'][number] {
+  const row: StatementResult['rows'][number] = {};
+  for (let at = 0; at < fields.length; at += 1) {
+    const text = fields[at]!;
+    row[columns[at]!.name] = text === null ? null : columns[at]!.parse(text);
+  }
+  return row;
 }
 
 export type Value = string | number | boolean | null | readonly unknown[];
@@ -195,7 +203,8 @@ export function makeLine(
 
 /** Text as the server reads it; of a list the literal of an array (PostgreSQL, Array Input and Output Syntax). */
 export function writtenValue(value: Value): string | null {
-  if (typeof value === 'string' || value === null) return value;
+  if (typeof value === 'string') return value;
+  if (value === null || value === undefined) return null;
   return Array.isArray(value) ? writtenList(value) : String(value);
 }
 

@@ -89,10 +89,11 @@ export function openDatabase(settings: DatabaseSettings, nowMs: (() => number) |
       line.send(sql, values.map(writtenValue), statementMs + silentMs);
     try {
       let beganMs = Number.NaN;
-      const begun = begin(send, options, statementMs).then((atMs) => {
+      const begun = begin(send, options, statementMs, (atMs) => {
         beganMs = nowMs?.() ?? atMs;
       });
       if (options.ahead !== true) await begun;
+      else process.nextTick(() => awaitBegun(course, begun));
       const statements = statementsOf(send, course);
       const [result] = await Promise.all([work(statements, () => beganMs), begun]);
       const lastOnes = course.last.map(({ sql, values }) => statements.run(sql, ...values));
@@ -246,20 +247,23 @@ export const halfMoved = 'a move into this store is not complete: repeat `tramli
 /** Of the statements of one transaction. */
 type Send = (sql: string, values?: Value[]) => Promise<StatementResult>;
 
-/** Begins, takes the lock, and reads the store's clock after it: the answer is of the last statement. */
+/** Begins, takes the lock, and notes the store's clock after it, before anything else is heard of what was sent with it. */
 async function begin(
   send: Send,
   { lock, snapshot = false, readsMuch = false, served = false }: TransactionOptions,
   statementMs: number,
-): Promise<number> {
+  note: (nowMs: number) => void,
+): Promise<void> {
   const before = [`BEGIN${snapshot ? ' ISOLATION LEVEL REPEATABLE READ READ ONLY' : ''}`];
   if (statementMs !== statementMsMax) before.push(`SET LOCAL statement_timeout = ${statementMs}`);
   if (readsMuch) before.push('SET LOCAL enable_seqscan = on', 'SET LOCAL enable_bitmapscan = on');
   if (lock !== undefined) before.push(`SELECT pg_advisory_xact_lock(${lock})`);
   const begun = before.map((sql) => send(sql));
-  const [{ rows }] = await Promise.all([send(served ? clockOfServed : clock), ...begun]);
-  if (served && rows[0]!.moving !== null) throw new Problem('store.unavailable', halfMoved);
-  return rows[0]!.now;
+  const told = send(served ? clockOfServed : clock).then(({ rows: [row] }) => {
+    if (served && row!.moving !== null) throw new Problem('store.unavailable', halfMoved);
+    note(row!.now);
+  });
+  await Promise.all([told, ...begun]);
 }
 
 const clock = 'SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now';
@@ -271,13 +275,26 @@ interface Course {
   isOver: boolean;
   /** What leaves with the commit. */
   last: { sql: string; values: Value[] }[];
+  /** The beginning, where others that leave later wait for it. */
+  begun?: Promise<void> | undefined;
   /** The error since which statements are refused, also where the caller of all of them hears of another first. */
   causeOfAbort?: unknown;
+}
+
+/** What did not leave with the beginning waits for it from now on: should that fail, it would stand alone. */
+function awaitBegun(course: Course, begun: Promise<void>): void {
+  course.begun = begun;
+  // Where it fails, so does the transaction.
+  begun.then(
+    () => (course.begun = undefined),
+    () => {},
+  );
 }
 
 /** They throw once the transaction is over: what they would write stood alone, or in another's transaction. */
 function statementsOf(send: Send, course: Course): Statements {
   const sendOn = async (sql: string, values: Value[]) => {
+    if (course.begun !== undefined) await course.begun;
     if (course.isOver) throw new Error('its transaction is over');
     try {
       return await send(sql, values);

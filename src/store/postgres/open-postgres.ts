@@ -50,7 +50,8 @@ export async function openPostgres(
         const context = { database: statements, settings, nowMs, seen, lanes, news, setAside };
         const done = await work(context);
         await lanes.write(statements);
-        seen.furthestMs = Math.max(seen.furthestMs, nowMs());
+        // Where the beginning was refused, nobody knows when it was.
+        if (nowMs() > seen.furthestMs) seen.furthestMs = nowMs();
         return done;
       },
       { ...options, served: true },

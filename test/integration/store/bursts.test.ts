@@ -3,7 +3,12 @@
  * executed, and values arrive as they are. Seen through a socket that counts what is written.
  */
 import { Client, types } from 'pg';
+import type { Element } from '../../../src/model/notification';
 import { type Line, makeLine, type Value, writtenValue } from '../../../src/store/postgres/burst';
+import { openDatabase, type Statements } from '../../../src/store/postgres/database';
+import { openPostgres } from '../../../src/store/postgres/open-postgres';
+import { postgresSettingsFor } from '../../contract/open-postgres';
+import { deliveryOf, hintOf } from '../../contract/store-hand';
 import { type PostgresServer, startPostgres } from '../../support/postgres';
 
 const withinMs = 10_000;
@@ -73,7 +78,7 @@ describe('bursts', () => {
     ]);
     expect(
       answers.map((answer) => (answer.status === 'fulfilled' ? answer.value.command : answer.reason.code)),
-    ).toEqual(['INSERT', '22012', '25P02', '25P02']);
+    ).toEqual(['INSERT', '22012', '22012', '22012']);
     // All of them were one transaction of the server's own.
     expect(await notes()).toEqual([]);
   });
@@ -92,6 +97,29 @@ describe('bursts', () => {
     await Promise.allSettled([send('SELECT 1 / $1::int', 0), send(note, 'first met')]);
     await Promise.all([send(note, 'met again'), send(note, 'and again')]);
     expect(await notes()).toEqual(['and again', 'met again']);
+  });
+
+  test('a text that is no statement fails, and what follows is not taken for its answer', async () => {
+    const answers = await Promise.allSettled([send('-- nothing'), send(note, 'beside')]);
+    expect(answers.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+    await expect(send('-- nothing')).rejects.toThrow('asked nothing');
+  });
+
+  test('a row that cannot be read fails its statement and what follows, and no other burst', async () => {
+    const unreadable = makeLine(
+      client,
+      (text) => `u${text.length}`,
+      () => () => {
+        throw new TypeError('unreadable');
+      },
+    );
+    const ask = (text: string) => unreadable.send(text, [], withinMs);
+    const answers = await Promise.allSettled([ask("SELECT 'a'"), ask('SELECT NULL')]);
+    expect(answers.map((answer) => answer.status === 'rejected' && answer.reason.message)).toEqual([
+      'unreadable',
+      'unreadable',
+    ]);
+    expect((await ask('SELECT NULL')).rows).toHaveLength(1);
   });
 
   test('what has not left when it is dropped never does', async () => {
@@ -144,4 +172,97 @@ describe('bursts', () => {
     ];
     expect(rows).toEqual([{ texts, numbers, bools: [true, false, null], empty: [] }]);
   });
+
+  describe('of a transaction', () => {
+    const later = async <Answer>(answer: Promise<Answer>): Promise<Answer> => await answer;
+    const look = 'SELECT a FROM things';
+    const works: [string, (statements: Statements) => Promise<unknown>][] = [
+      ['alone', (statements) => statements.all(look)],
+      [
+        'beside one that hears sooner',
+        (statements) => Promise.all([later(later(statements.all(look))), statements.all('SELECT 2')]),
+      ],
+      [
+        'in what leaves with the commit',
+        async (statements) => {
+          await statements.all('SELECT 2');
+          statements.last(look);
+        },
+      ],
+    ];
+
+    test.each(works)(
+      'a plan that a schema outdated, %s, costs its connection and not the call',
+      async (_where, work) => {
+        const name = await server.createDatabase();
+        await server.query('CREATE TABLE things (a INT)', name);
+        const database = openDatabase({ url: server.url(name), connections: 1 });
+        const pid = () => database.transact((statements) => statements.get('SELECT pg_backend_pid() AS of'));
+        await database.transact(work);
+        const before = await pid();
+        await server.query('ALTER TABLE things ALTER a TYPE BIGINT', name);
+        await database.transact(work);
+        expect(await pid()).not.toEqual(before);
+        await database.close();
+      },
+    );
+
+    test.each([[true], [false]])(
+      'which waits for something else first, its statements wait for its beginning: ahead %s',
+      async (ahead) => {
+        const name = await server.createDatabase();
+        await server.query('CREATE TABLE notes (text TEXT)', name);
+        const database = openDatabase({ url: server.url(name), connections: 1 });
+        const seen: number[] = [];
+        await database.transact(
+          async (statements, nowMs) => {
+            await new Promise((resolve) => setImmediate(resolve));
+            await statements.run(note, 'in order');
+            seen.push(nowMs());
+          },
+          { ahead },
+        );
+        expect(seen[0]).toBeGreaterThan(0);
+        const faulty = database.transact(
+          async (statements) => {
+            await new Promise((resolve) => setImmediate(resolve));
+            await statements.run(note, 'alone');
+          },
+          { ahead, statementMs: -1 },
+        );
+        await expect(faulty).rejects.toMatchObject({ code: 'store.refused' });
+        expect(await server.query('SELECT text FROM notes', name)).toEqual([{ text: 'in order' }]);
+        await database.close();
+      },
+    );
+  });
+
+  test.each(['put', 'showQuarantine', 'nothing'])(
+    'a store that refused %s since a move had begun still notices that its clock was set back',
+    async (what) => {
+      const name = await server.createDatabase();
+      let nowMs = Date.parse('2026-01-01T00:00:00Z');
+      const store = await openPostgres(postgresSettingsFor(server.url(name)), () => nowMs);
+      const sweep = async () => {
+        while ((await store.sweep()).more);
+      };
+      await sweep();
+      await server.query(`INSERT INTO meta (name, value) VALUES ('moving', 7)`, name);
+      const unheard: Element = { line: 'ignored', eventTypeId: 'unheard-of', address: null };
+      const asked = {
+        put: () => store.put(deliveryOf(nowMs, [unheard])),
+        showQuarantine: () => store.showQuarantine('q1'),
+        nothing: () => Promise.reject({ code: 'store.unavailable' }),
+      };
+      await expect(asked[what as keyof typeof asked]()).rejects.toMatchObject({ code: 'store.unavailable' });
+      await server.query(`DELETE FROM meta WHERE name = 'moving'`, name);
+      nowMs += 3_600_000;
+      await store.put(deliveryOf(nowMs, [hintOf('1')]));
+      nowMs -= 3_600_000;
+      await sweep();
+      nowMs += 1000;
+      expect(await store.take(1)).toHaveLength(1);
+      await store.close();
+    },
+  );
 });

@@ -2,7 +2,7 @@
  * Organizations, probes, grants and operators' orders on one PostgreSQL, from several processes at the same moment: each is
  * a store of its own. One of two who do the same thing does it, and the ledger adds up.
  */
-import { Client, Pool } from 'pg';
+import { Client, Connection, Pool } from 'pg';
 import type { Element } from '../../../src/model/notification';
 import type { Store } from '../../../src/model/store';
 import { openPostgres } from '../../../src/store/postgres/open-postgres';
@@ -80,7 +80,7 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'orders from several pr
     const count = 900;
     await store.importConnections([connectionOf('c0')]);
     await store.learn(range(count).map((id) => ({ id: String(id), name: null, connectionId: 'c0' })));
-    const asked = jest.spyOn(Client.prototype, 'query');
+    const asked = jest.spyOn(Connection.prototype, 'bind');
     const { observed } = await store.refuseConnection('c0', 'expired', 's');
     const statements = asked.mock.calls.length;
     asked.mockRestore();
