@@ -152,11 +152,11 @@ module.exports = {
     {
       name: 'node:http is used at the edges',
       comment:
-        'The clients above, and whoever listens: webhook, operations, connect, console, and the wiring that opens the listeners.',
+        'The clients above, whoever listens (webhook, operations, connect, console, and the wiring that opens the listeners), and what bounds the connections of listeners.',
       severity: 'error',
       from: {
         path: '^src/',
-        pathNot: `${clients}|^src/((webhook|operations|console|observe|wire)/|(wire|main)\\.ts$)`,
+        pathNot: `${clients}|^src/((webhook|operations|console|observe|wire)/|(tools/connections|wire|main)\\.ts$)`,
       },
       to: { path: builtin('http') },
     },

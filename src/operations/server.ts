@@ -9,6 +9,7 @@ import express, { type ErrorRequestHandler, type Express, type RequestHandler } 
 import helmet from 'helmet';
 import type { Api } from '../model/api';
 import { faultOfHead } from '../model/request-head';
+import { boundConnections } from '../tools/connections';
 import type { Secret } from '../tools/secret';
 import { refuse, refuseError } from './answers';
 import { answerBrokenRequests, ofHead } from './broken-requests';
@@ -40,7 +41,7 @@ export interface OperationsServer {
   app: Express;
 }
 
-/** Whoever holds more connections than this is not a probe or an operator. */
+/** Whoever holds more connections than this is not a probe or an operator: the longest idle ends for one more. */
 const connectionsMax = 512;
 const limits = {
   headersTimeout: 10_000,
@@ -70,7 +71,7 @@ export function makeOperationsServer(doors: OperationsDoors): OperationsServer {
     }
     app(request, response);
   });
-  server.maxConnections = connectionsMax;
+  boundConnections(server, connectionsMax, () => {});
   answerBrokenRequests(server);
   let closed: Promise<void> | null = null;
   return {

@@ -1,6 +1,7 @@
 // The operations listener as its users meet it: through real HTTP. Every answer seen here is held against
 // schemas/openapi.yaml, and the document and the routes name each other completely.
 
+import { once } from 'node:events';
 import { connect } from 'node:net';
 import request from 'supertest';
 import type { CheckLine } from '../../../src/model/api';
@@ -426,6 +427,17 @@ describe('as a listener', () => {
       socket.on('error', reject);
     });
   }
+
+  test('a thousand sockets that ask nothing keep no probe out', async () => {
+    const { port } = await open().listen('127.0.0.1', 0);
+    const silent = Array.from({ length: 1000 }, () => connect(port, '127.0.0.1'));
+    for (const socket of silent) socket.on('error', () => {});
+    await Promise.all(silent.map((socket) => once(socket, 'connect')));
+    const answer = await send(port, 'GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n');
+    expect(answer).toMatch(/^HTTP\/1\.1 200 /);
+    for (const socket of silent) socket.destroy();
+    await server.close(1000);
+  });
 
   test('what is not HTTP gets a problem document and the end of the connection', async () => {
     const { port } = await open().listen('127.0.0.1', 0);
