@@ -145,6 +145,31 @@ export function storeCasesSuite(name: string, open: () => Promise<StoreUnderTest
           },
         );
 
+        test.each([
+          ['absent', { named }],
+          ['absent, at an address that names nothing', {}],
+          ['gone for certain', { named }],
+        ])('once a read of it came too early, is announced of that one as well: %s', async (what, names) => {
+          await hand.publish('1', 'a');
+          await hand.put([aliasHintOf('1')]);
+          // The provider still shows what is no more.
+          await hand.finish(await hand.take(), draftOf('1', 'a'), { settleMs: 30_000 });
+          under.advance(30_000);
+          const again = await hand.take();
+          if (what === 'gone for certain')
+            expect(await hand.store.finishGone({ ...goneBy(again), ...names })).toMatchObject({
+              reason: 'superseded',
+            });
+          else await hand.store.foundAbsent({ ...heldBy(again), againInMs: 600_000, ...names });
+          under.advance(1000);
+          const own = await hand.take();
+          expect(own).toMatchObject({ address: address('1'), resource: named, generation: 2 });
+          await hand.store.finishGone(goneBy(own));
+          expect(await hand.events()).toEqual(['4711 1 created', '4711 2 deleted']);
+          expect(await hand.store.take(10)).toEqual([]);
+          expect(await hand.ledgerAtRest()).toMatchObject({ accepted: 2, published: 1, gone: 1 });
+        });
+
         test('its address is that one’s from then on, and tells its journey', async () => {
           await hand.publish('1', 'a');
           await hand.put([aliasHintOf('1')]);

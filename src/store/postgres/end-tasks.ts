@@ -32,14 +32,16 @@ export async function endTasks(context: Context, calls: EndingCall[]): Promise<u
   const organizations = await organizationsOf(context, calls);
   const held = calls.flatMap(({ args }) => args[0] as { taskId: number } | { taskId: number }[]);
   const drafts = argumentsOf<FinishedRead>(calls, 'finish').map(({ draft }) => draft);
-  const named = [
+  const absent = [
     ...argumentsOf<FoundAbsent>(calls, 'foundAbsent'),
     ...argumentsOf<FinishedGone>(calls, 'finishGone'),
-  ].flatMap(({ named }) => named ?? []);
+  ];
+  const named = absent.flatMap(({ named }) => named ?? []);
   const rows = await lockTasks(
     context,
     held.map(({ taskId }) => taskId),
     [...drafts, ...named],
+    absent.map(({ taskId }) => taskId),
   );
   const unclaimed = rows.some((row) => row.any_unclaimed)
     ? await lockUnclaimed(context, [...drafts, ...named])

@@ -68,6 +68,7 @@ async function lockListed(
     context,
     aliases.map(({ id }) => id),
     resources,
+    [],
   );
   const tasks = new Map(rows.map((row) => [row.id, row]));
   const atAddress = new Map<string, TaskRow>(aliases.map(({ address, id }) => [address, tasks.get(id)!]));

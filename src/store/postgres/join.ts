@@ -5,6 +5,7 @@
  * finds nothing, and its address names a known resource, it is joined to that one's with all that was not decided.
  */
 import type { ResourceIdentity } from '../../model/resource';
+import { finality } from '../covered';
 import { afterGap, type Ending, hintedSince } from './return-task';
 import type { Slate } from './slate';
 import type { TaskRow } from './task-rows';
@@ -52,9 +53,9 @@ export async function joinTask(slate: Slate, task: TaskRow, target: TaskRow, rea
 }
 
 /**
- * What was not found under an address that names a known resource says that this one may be gone: the hints of which nothing
- * was decided are that resource's, which is read where it stands, and the address is its own from then on. False where nobody
- * knows what it names, or nothing announced it.
+ * What was not found under an address of a known resource, or one that names it, says that this one may be gone: the hints of
+ * which nothing was decided for good are that resource's, which is read where it stands, and the address is its own from then
+ * on. So it is where the read that joined it came too early. False where nobody knows what it names, or nothing announced it.
  */
 export async function joinNamed(
   slate: Slate,
@@ -62,11 +63,12 @@ export async function joinNamed(
   { named, ...read }: Ending & { named?: ResourceIdentity },
 ): Promise<boolean> {
   // Of hints that were folded nothing is left that could go on under another task.
-  if (named === undefined || task.kind !== null || task.folded > 0) return false;
-  const known = slate.resource(named.kind, named.id);
+  if (task.kind !== null || task.folded > 0) return false;
+  const known =
+    task.joined_to === null ? named && slate.resource(named.kind, named.id) : slate.tasks.get(task.joined_to);
   if (known === undefined) return false;
   const { context } = slate;
-  const sql = 'SELECT max(generation) AS last FROM reads WHERE task_id = $1';
+  const sql = `SELECT max(generation) AS last FROM reads WHERE task_id = $1 AND finality <> ${finality.open}`;
   const [decided] = await context.database.all(sql, task.id);
   const generation = Number(decided?.last ?? 0);
   if (task.generation <= generation) return false;

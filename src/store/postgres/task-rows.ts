@@ -126,21 +126,24 @@ export function newTask(id: number, address: string): TaskRow {
   };
 }
 
-/** The rows of these tasks and of these resources, locked in the order of their ids. */
+/** The rows of these tasks, of these resources, and of what the `absent` are joined to, locked in the order of their ids. */
 export async function lockTasks(
   context: Context,
   ids: number[],
   resources: { kind: ResourceKind; id: string }[],
+  absent: number[],
 ): Promise<LockedTask[]> {
   const rows = await context.database.all(
     `SELECT ${columns}, ${isAnyUnclaimed} AS any_unclaimed FROM tasks
      WHERE id = ANY($1::bigint[] || ARRAY(
        SELECT t.id FROM unnest($2::text[], $3::text[]) AS n (kind, resource_id)
-       JOIN tasks t ON t.kind = n.kind AND t.resource_id = n.resource_id))
+       JOIN tasks t ON t.kind = n.kind AND t.resource_id = n.resource_id)
+       || ARRAY(SELECT joined_to FROM tasks WHERE id = ANY($4::bigint[]) AND joined_to IS NOT NULL))
      ORDER BY id FOR NO KEY UPDATE`,
     ids,
     resources.map(({ kind }) => kind),
     resources.map(({ id }) => id),
+    absent,
   );
   return rows as LockedTask[];
 }

@@ -5,6 +5,7 @@
  * finds nothing, and its address names a known resource, it is joined to that one's with all that was not decided.
  */
 import type { ResourceIdentity } from '../../model/resource';
+import { finality } from '../covered';
 import type { Context } from './context';
 import type { Row } from './database';
 import { closeEntry } from './quarantine';
@@ -61,9 +62,9 @@ export function joinTask(context: Context, task: Row, resourceTaskId: number, re
 }
 
 /**
- * What was not found under an address that names a known resource says that this one may be gone: the hints of which nothing
- * was decided are that resource's, which is read where it stands, and the address is its own from then on. False where nobody
- * knows what it names, or nothing announced it.
+ * What was not found under an address of a known resource, or one that names it, says that this one may be gone: the hints of
+ * which nothing was decided for good are that resource's, which is read where it stands, and the address is its own from then
+ * on. So it is where the read that joined it came too early. False where nobody knows what it names, or nothing announced it.
  */
 export function joinNamed(
   context: Context,
@@ -71,13 +72,19 @@ export function joinNamed(
   { named, ...read }: Ending & { named?: ResourceIdentity },
 ): boolean {
   // Of hints that were folded nothing is left that could go on under another task.
-  if (named === undefined || task.kind !== null || Number(task.folded) > 0) return false;
+  if (task.kind !== null || Number(task.folded) > 0) return false;
   const { database } = context;
-  const known = database.get('SELECT id FROM tasks WHERE kind = ? AND resource_id = ?', named.kind, named.id);
-  const sql = 'SELECT max(generation) AS last FROM reads WHERE task_id = ?';
+  const known = (task.joined_to as number | null) ?? idOf(context, named);
+  const sql = `SELECT max(generation) AS last FROM reads WHERE task_id = ? AND finality <> ${finality.open}`;
   const generation = Number(database.get(sql, Number(task.id))?.last ?? 0);
-  if (known === undefined || Number(task.generation) <= generation) return false;
+  if (known === null || Number(task.generation) <= generation) return false;
   context.lanes.widen(String(task.lane));
   const first_hint_at = (task.covered_hint_at ?? task.first_hint_at) as number | null;
-  return joinTask(context, { ...task, first_hint_at }, Number(known.id), { ...read, generation });
+  return joinTask(context, { ...task, first_hint_at }, known, { ...read, generation });
+}
+
+function idOf({ database }: Context, named: ResourceIdentity | undefined): number | null {
+  if (named === undefined) return null;
+  const row = database.get('SELECT id FROM tasks WHERE kind = ? AND resource_id = ?', named.kind, named.id);
+  return row === undefined ? null : Number(row.id);
 }
