@@ -40,6 +40,9 @@ describeWithNeighbour('PostgreSQL', availability, 'processes whose PostgreSQL is
   /** Notifications of deliveries that were answered 204. */
   let accepted = 0;
 
+  const endSessions = () =>
+    server.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${database}'`);
+
   beforeAll(async () => {
     server = await startPostgres(gcc.flush === undefined ? {} : { environment: gcc.flush.environment });
     database = await server.createDatabase();
@@ -294,19 +297,47 @@ describeWithNeighbour('PostgreSQL', availability, 'processes whose PostgreSQL is
   });
 
   test('D8: a database that became read-only is away until it may be written again', async () => {
-    const become = async (readOnly: boolean) => {
-      await server.query(
-        `ALTER DATABASE ${database} SET default_transaction_read_only = ${readOnly};
-         SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${database}'`,
-      );
-    };
+    const become = (readOnly: boolean) =>
+      server.query(`ALTER DATABASE ${database} SET default_transaction_read_only = ${readOnly}`);
     await become(true);
+    await endSessions();
     await until(async () => (await statusOf(story.service, '/readyz')) === 503, soon);
     await expectRefused();
     await expectAlive();
+    // Nobody ends the sessions that were made meanwhile: each may only read for as long as it lasts.
     await become(false);
     await expectRecovery();
   });
+
+  const away: [string, () => Promise<unknown>, () => Promise<unknown>][] = [
+    [
+      'a database that lets nobody in',
+      async () => {
+        await server.query(`ALTER DATABASE ${database} ALLOW_CONNECTIONS false`);
+        await endSessions();
+      },
+      () => server.query(`ALTER DATABASE ${database} ALLOW_CONNECTIONS true`),
+    ],
+    [
+      'a table that is not there',
+      () => server.query('ALTER TABLE hints RENAME TO hints_elsewhere', database),
+      () => server.query('ALTER TABLE hints_elsewhere RENAME TO hints', database),
+    ],
+  ];
+  test.each(away)(
+    'D8: %s refuses deliveries for a while, and sets none of them aside',
+    async (_what, leave, comeBack) => {
+      await leave();
+      try {
+        await expectRefused();
+        await expectAlive();
+      } finally {
+        await comeBack();
+      }
+      await expectRecovery();
+      expect(await story.quarantine()).toEqual([]);
+    },
+  );
 
   test('D6: a database that says nothing is given up in time, and liveness holds', async () => {
     server.pause();

@@ -4,6 +4,7 @@
  * (synchronous_commit=on, whatever the server's default is). One that lost against another (deadlock, serialization, two
  * tasks that became one resource) is made once more from its beginning.
  */
+import { hash } from 'node:crypto';
 import { type Client, Pool, type PoolClient, type PoolConfig, types } from 'pg';
 import { Problem } from '../../model/problem';
 import { type Line, makeLine, type StatementResult, type Value, writtenValue } from './burst';
@@ -150,7 +151,10 @@ function makeLender(pool: Pool) {
   return {
     async borrow(): Promise<PoolClient> {
       for (;;) {
-        const client = await pool.connect();
+        const client = await pool.connect().catch((error: Error) => {
+          // Whoever is not let in has asked for nothing yet that could be at fault.
+          throw new Problem('store.unavailable', error.message, error);
+        });
         idle.delete(client);
         if (!socketOf(client).destroyed) return client;
         client.release(true);
@@ -299,7 +303,7 @@ function statementsOf(send: Send, course: Course): Statements {
     try {
       return await send(sql, values);
     } catch (error) {
-      if (!saysAborted(error)) course.causeOfAbort = error;
+      if (!saysAborted(error)) course.causeOfAbort ??= error;
       throw error;
     }
   };
@@ -311,11 +315,14 @@ function statementsOf(send: Send, course: Course): Statements {
   };
 }
 
-/** One for each connection; all know a statement by the same name. */
+/**
+ * One for each connection. A statement's name follows from its text: where a pooler mixes up the sessions of processes, they
+ * meet no statement of another.
+ */
 function makeLines(): (client: PoolClient) => Line {
   const names = new Map<string, string>();
   const nameOf = (sql: string): string => {
-    const name = names.get(sql) ?? `s${names.size}`;
+    const name = names.get(sql) ?? hash('sha256', sql, 'base64url');
     names.set(sql, name);
     return name;
   };

@@ -4,9 +4,12 @@
  */
 import { Problem } from '../../model/problem';
 
-/** SQLSTATE classes and codes that say "not now" rather than "not so". */
-const unavailableClasses = new Set(['08', '53', '57', '58', '25', '28', '3D', 'XX']);
-const unavailableCodes = new Set(['55P03', '40003']);
+/**
+ * SQLSTATE classes and codes that say "not now" rather than "not so". What statements are is ours and what they name is the
+ * schema's (26, 3F, 42): where the server refuses that, or somebody's rights to it, no value of a call is at fault.
+ */
+const unavailableClasses = new Set(['08', '53', '55', '57', '58', '25', '26', '28', '3D', '3F', '42', 'XX']);
+const unavailableCodes = new Set(['40003']);
 /** The last is a plan that a schema outdated which was expanded meanwhile; servers say so in their own languages. */
 const lostCodes = new Set(['40001', '40P01', '0A000']);
 
@@ -29,11 +32,14 @@ export function saysAborted(error: unknown): boolean {
   return codeOf(error) === '25P02';
 }
 
-/** Is the connection itself of no more use? Not for a fault of ours beside it. */
+/**
+ * Is the connection itself of no more use? Not for a fault of ours beside it. One that may only read was made to a server that
+ * another took the place of, or under a setting that may be gone; one that lacks what was prepared on it is another's.
+ */
 export function isBroken(error: Error): boolean {
   if (error instanceof Problem) return false;
   const state = stateOf(error);
-  return state === undefined ? isOutside(error) : /^(08|57P|0A000)/.test(state);
+  return state === undefined ? isOutside(error) : /^(08|57P|0A000|25006|26)/.test(state);
 }
 
 /** Did it lose against another, or against a schema that was expanded meanwhile? */
