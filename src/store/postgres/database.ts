@@ -8,7 +8,8 @@ import { hash } from 'node:crypto';
 import { type Client, Pool, type PoolClient, type PoolConfig, types } from 'pg';
 import { Problem } from '../../model/problem';
 import { type Line, makeLine, type StatementResult, type Value, writtenValue } from './burst';
-import { BoundedClient, socketOf } from './client';
+import { BoundedClient } from './client';
+import { makeLender } from './lender';
 import { isBroken, isLost, problemOf, saysAborted } from './server-faults';
 
 export type { Value } from './burst';
@@ -68,7 +69,7 @@ const silentMs = 500;
 /** `nowMs` replaces the database's clock, for tests. A statement may take 3 s, unless a call says otherwise. */
 export function openDatabase(settings: DatabaseSettings, nowMs: (() => number) | null = null): Database {
   const pool = openPool(settings, settings.connections);
-  const { borrow, giveBack } = makeLender(pool);
+  const { borrow, giveBack } = makeLender(pool, connectMs);
   let connected = 0;
   pool.on('connect', (client) => {
     connected += 1;
@@ -133,45 +134,6 @@ export function openDatabase(settings: DatabaseSettings, nowMs: (() => number) |
     },
     connected: () => connected,
     close: () => pool.end(),
-  };
-}
-
-/**
- * One that failed may not be the only one: where the server's address moved, each that was made before is silent, and would
- * cost its borrower the time limit of a statement. All that are idle are replaced with it; what is lent out shows by itself
- * whether it still holds.
- */
-function makeLender(pool: Pool) {
-  /** How many losses there had been when it was made, or was last seen to hold. */
-  const heldAfter = new WeakMap<PoolClient, number>();
-  const idle = new Set<PoolClient>();
-  let losses = 0;
-  pool.on('connect', (client) => heldAfter.set(client, losses));
-  pool.on('remove', (client) => idle.delete(client));
-  return {
-    async borrow(): Promise<PoolClient> {
-      for (;;) {
-        const client = await pool.connect().catch((error: Error) => {
-          // Whoever is not let in has asked for nothing yet that could be at fault.
-          throw new Problem('store.unavailable', error.message, error);
-        });
-        idle.delete(client);
-        if (!socketOf(client).destroyed) return client;
-        client.release(true);
-      }
-    },
-    /** `failed`: it is of no more use. */
-    giveBack(client: PoolClient, failed: Error | undefined): void {
-      if (failed === undefined) {
-        heldAfter.set(client, losses);
-        idle.add(client);
-      } else if (heldAfter.get(client) === losses) {
-        // Of several that were lent out when it happened, the first says it for all.
-        losses += 1;
-        for (const one of idle) socketOf(one).destroy();
-      }
-      client.release(failed);
-    },
   };
 }
 

@@ -42,6 +42,11 @@ export function isBroken(error: Error): boolean {
   return state === undefined ? isOutside(error) : /^(08|57P|0A000|25006|26)/.test(state);
 }
 
+/** Has the server no place for one more connection? */
+export function saysFull(error: unknown): boolean {
+  return codeOf(error) === '53300';
+}
+
 /** Did it lose against another, or against a schema that was expanded meanwhile? */
 export function isLost(error: unknown): boolean {
   const code = codeOf(error);

@@ -1,0 +1,84 @@
+/**
+ * Who has which connection of the pool. One that failed may not be the only one: where the server's address moved, each that
+ * was made before is silent, and would cost its borrower the time limit of a statement. All that are idle are replaced with it;
+ * what is lent out shows by itself whether it still holds. Where the server has no place for one more, who wants one waits for
+ * those that there are.
+ */
+import type { Pool, PoolClient } from 'pg';
+import { Problem } from '../../model/problem';
+import { socketOf } from './client';
+import { saysFull } from './server-faults';
+
+export interface Lender {
+  /** Throws `store.unavailable`: whoever is not let in has asked for nothing yet that could be at fault. */
+  borrow(): Promise<PoolClient>;
+  /** `failed`: it is of no more use. */
+  giveBack(client: PoolClient, failed: Error | undefined): void;
+}
+
+/** For a place at the server `waitMs` are waited, while any connection is lent out. */
+export function makeLender(pool: Pool, waitMs: number): Lender {
+  /** How many losses there had been when it was made, or was last seen to hold. */
+  const heldAfter = new WeakMap<PoolClient, number>();
+  const idle = new Set<PoolClient>();
+  const waiting = new Set<() => void>();
+  let losses = 0;
+  let lent = 0;
+  pool.on('connect', (client) => heldAfter.set(client, losses));
+  pool.on('remove', (client) => idle.delete(client));
+
+  /** One was given back, or it took too long. */
+  function returned(withinMs: number): Promise<void> {
+    return new Promise((resolve) => {
+      const done = () => {
+        clearTimeout(overdue);
+        waiting.delete(done);
+        resolve();
+      };
+      const overdue = setTimeout(done, withinMs);
+      waiting.add(done);
+    });
+  }
+
+  async function connect(untilMs: number): Promise<PoolClient | null> {
+    try {
+      return await pool.connect();
+    } catch (error) {
+      const leftMs = untilMs - performance.now();
+      if (!saysFull(error) || lent === 0 || leftMs <= 0)
+        throw new Problem('store.unavailable', (error as Error).message, error);
+      await returned(leftMs);
+      return null;
+    }
+  }
+
+  return {
+    async borrow() {
+      const untilMs = performance.now() + waitMs;
+      for (;;) {
+        const client = await connect(untilMs);
+        if (client === null) continue;
+        idle.delete(client);
+        if (socketOf(client).destroyed) client.release(true);
+        else {
+          lent += 1;
+          return client;
+        }
+      }
+    },
+    giveBack(client, failed) {
+      lent -= 1;
+      if (failed === undefined) {
+        heldAfter.set(client, losses);
+        idle.add(client);
+      } else if (heldAfter.get(client) === losses) {
+        // Of several that were lent out when it happened, the first says it for all.
+        losses += 1;
+        for (const one of idle) socketOf(one).destroy();
+      }
+      client.release(failed);
+      const [first] = waiting;
+      first?.();
+    },
+  };
+}
