@@ -63,7 +63,7 @@ export async function startService(loaded: LoadedSettings, around?: Around): Pro
   const opened = await openStore(settings, (reason) => count(reason));
   const observer = observerOf(settings, opened, () => parts.worker);
   count = observer.setAside;
-  const health = makeHealth(() => opened.ready());
+  const health = makeHealth(readyOf(settings, opened));
   const parts: Parts = {
     health,
     webhook: null,
@@ -85,6 +85,12 @@ export async function startService(loaded: LoadedSettings, around?: Around): Pro
     await observer.close();
     throw startFault(error, settings.databaseUrl);
   }
+}
+
+/** Whoever takes deliveries needs room for them as well. */
+function readyOf({ role, storeBytesMax }: Settings, store: Store): () => Promise<void> {
+  const room = makeStoreRoom(store, role === 'worker' ? null : storeBytesMax, systemClock);
+  return () => store.ready().then(() => room.admit(0));
 }
 
 /** Fills in the parts one by one, so that those that are there can be closed. */

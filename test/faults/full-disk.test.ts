@@ -309,6 +309,7 @@ test('D3: a store that is as large as STORE_BYTES_MAX allows answers 503, tells 
       out: expect.stringMatching(/store +failed +[^→]*STORE_BYTES_MAX/),
     });
     expect((await fetch(`${story.service.operationsUrl}/healthz`)).status).toBe(200);
+    expect((await fetch(`${story.service.operationsUrl}/readyz`)).status).toBe(503);
     expect((await story.post([])).status).toBe(400);
   } finally {
     await story.end();
