@@ -3,26 +3,28 @@
  * it.
  */
 
-import {
-  checkProof,
-  type Finding,
-  moreFilesMax,
-  type ProofEvidence,
-  residentBytesMax,
-  restMsMax,
-} from '../prove/check';
+import { checkProof, type Finding, type ProofEvidence } from '../prove/check';
+import { moreFilesMax, residentBytesMax, restMsMax } from '../prove/check-rest';
 import type { Post } from '../prove/on-call';
 import type { ProofReport } from '../prove/prove';
 import { makeRandom } from '../prove/random';
 import { tableOf, verdictOf } from '../prove/run';
 import type { Row } from '../support/evidence';
 import { evidenceFrom } from '../support/evidence';
-import { type LedgerEvidence, repeatsIn, type TopicRecord } from '../support/ledger-checker';
+import {
+  type DecidedEvent,
+  type LedgerEvidence,
+  repeatsIn,
+  type TopicRecord,
+} from '../support/ledger-checker';
 
 const uri = 'http://provider.test/equipment/1';
 const key = '4711/equipment/1';
 const accessKey = '4711/organization-access/4711';
 const topic = 'proof.equipment.v1';
+const topics = ['equipment', 'field-operation', 'organization-access'].map((kind) => `proof.${kind}.v1`);
+const observedAt = '2026-11-24T17:15:29.227Z';
+const source = { address: uri, mediaType: 'application/json' };
 
 const content = {
   '@type': 'Machine',
@@ -41,6 +43,8 @@ function documentWith(name: string) {
   return {
     id: '1',
     organizationId: '4711',
+    observedAt,
+    source,
     category: 'machine',
     name,
     serialNumber: 'S1',
@@ -49,11 +53,26 @@ function documentWith(name: string) {
   };
 }
 
-function rowOf(sequence: number, name: string): Row {
-  const headers = [
-    ['ce_id', `e${sequence}`],
+type Headers = [string, string][];
+
+/** As real events have them, but for what tells a `change`. */
+function headersOf(ofKey: string, eventId: string, sequence: number, change: string): Headers {
+  const kind = ofKey.split('/')[1];
+  return [
+    ['ce_specversion', '1.0'],
+    ['ce_id', eventId],
+    ['ce_source', 'http://provider.test/harrow'],
+    ['ce_type', `io.tramline.${kind}.${change}.v1`],
+    ['ce_subject', ofKey],
+    ['ce_time', observedAt],
+    ['ce_dataschema', `https://schemas.tramline.io/event/${kind}.v1.schema.json`],
     ['ce_sequence', String(sequence).padStart(20, '0')],
+    ['content-type', 'application/json'],
+    ['traceparent', '00-dd9162b6929c13775321a04b0136900a-d02636ca0185d4f2-00'],
   ];
+}
+
+function rowOf(sequence: number, name: string, change = sequence === 1 ? 'created' : 'updated'): Row {
   return {
     event_id: `e${sequence}`,
     topic,
@@ -61,25 +80,23 @@ function rowOf(sequence: number, name: string): Row {
     sequence,
     state: 2,
     cause: `read 1/${sequence}`,
-    headers: JSON.stringify(headers),
+    headers: JSON.stringify(headersOf(key, `e${sequence}`, sequence, change)),
     value: JSON.stringify(documentWith(name)),
   };
 }
 
-function accessRowOf(sequence: number, access: string): Row {
-  const headers = [
-    ['ce_id', `a${sequence}`],
-    ['ce_sequence', String(sequence).padStart(20, '0')],
-  ];
+function accessRowOf(sequence: number, access: string, organizationId = '4711'): Row {
+  const ofKey = `${organizationId}/organization-access/${organizationId}`;
+  const change = access === 'active' ? 'unblocked' : 'blocked';
   return {
     event_id: `a${sequence}`,
     topic: 'proof.organization-access.v1',
-    key: accessKey,
+    key: ofKey,
     sequence,
     state: 2,
-    cause: `access 4711/${sequence + 1}`,
-    headers: JSON.stringify(headers),
-    value: JSON.stringify({ access }),
+    cause: `access ${organizationId}/${sequence + 1}`,
+    headers: JSON.stringify(headersOf(ofKey, `a${sequence}`, sequence, change)),
+    value: JSON.stringify({ id: organizationId, organizationId, observedAt, source, access }),
   };
 }
 
@@ -89,7 +106,7 @@ const recordOf = (row: Row, offset: number): TopicRecord => ({
   offset: String(offset),
   key: String(row.key),
   value: String(row.value),
-  headers: JSON.parse(String(row.headers)) as [string, string][],
+  headers: JSON.parse(String(row.headers)) as Headers,
 });
 
 /** Two notifications of one machine, each published; a stranger was refused; one page is open and ought to be. */
@@ -111,7 +128,7 @@ function honest(): ProofEvidence {
   const tables = {
     outbox,
     deliveries,
-    tasks: [{ id: 1, state: 'done', lane: '4711', due_at: null }],
+    tasks: [{ id: 1, state: 'done', lane: '4711', due_at: null, address: uri }],
     organizations: [{ id: '4711', access: 'active' }],
     hints: [1, 2].map((generation) => ({ task_id: 1, generation })),
     reads: [1, 2].map((fence) => ({
@@ -125,6 +142,7 @@ function honest(): ProofEvidence {
   const records = outbox.map(recordOf);
   return {
     tables,
+    topics,
     ledger: evidenceFrom(tables, 2, records),
     acceptedByAddress: new Map([[uri, 2]]),
     triedByAddress: new Map([[uri, 2]]),
@@ -139,6 +157,7 @@ function honest(): ProofEvidence {
     removed: new Set<string>(),
     marks: new Map([[uri, ['Original', 'Older', 'Newest']]]),
     complaints: [],
+    logs: [{ role: 'all', processes: [[readyLine, alertLine]] }],
     restAfterMs: 10,
     truth: {
       equipment: [{ id: '1', organizationId: '4711', uri, content }],
@@ -167,6 +186,10 @@ function honest(): ProofEvidence {
     posts: [2000, 3000, 4000].map((atMs) => termsPost(atMs, { startsAtMs: 1500, endsAtMs: 9000 })),
   };
 }
+
+const readyLine = '{"public":"http://127.0.0.1:8080","operations":"http://127.0.0.1:9464","role":"all"}';
+/** What a service says that has noticed something, and nothing that is wrong with itself: not every error is a fault. */
+const alertLine = '{"level":"error","name":"B","labels":{"place":"fault"},"line":"alert"}';
 
 function termsPost(atMs: number, times: Pick<Post, 'startsAtMs' | 'endsAtMs'>): Post {
   const name = 'TramlineTermsRequired 4711';
@@ -213,15 +236,52 @@ test('a change of an access that is older than the hundred that are kept is on r
   expect(checkProof(evidence)).toEqual([]);
 });
 
-const headersOf = (id: string, sequence: string, ...more: [string, string][]): string =>
-  JSON.stringify([['ce_id', id], ['ce_sequence', sequence.padStart(20, '0')], ...more]);
+/** Nothing is left of its facts. */
+const valueOfDeleted = JSON.stringify({ id: '1', organizationId: '4711', observedAt, source });
 
 /** Its newest event says that it is deleted. */
 function tellDeleted(evidence: ProofEvidence): void {
   const { tables } = evidence;
-  const headers = headersOf('e2', '2', ['ce_type', 'io.tramline.equipment.deleted.v1']);
-  Object.assign(tables.outbox[1]!, { headers, value: '{"id":"1","organizationId":"4711"}' });
+  tables.outbox[1] = { ...rowOf(2, '', 'deleted'), value: valueOfDeleted };
   evidence.ledger = evidenceFrom(tables, 2, tables.outbox.map(recordOf));
+}
+
+/** One more event of the machine, which tells of the newest read: what was said before was removed in between. */
+function tellAfterDeleted(evidence: ProofEvidence, change: string): void {
+  const { tables, explained } = evidence;
+  tables.outbox[0] = { ...rowOf(1, 'Older') };
+  tables.outbox[1] = { ...rowOf(2, '', 'deleted'), value: valueOfDeleted };
+  tables.outbox.push(rowOf(3, 'Newest', change));
+  tables.reads.push({ ...tables.reads[1]!, fence: 3, event_id: 'e3' });
+  evidence.ledger = evidenceFrom(tables, 2, tables.outbox.map(recordOf));
+  explained[0]!.sent.push({ topic, partition: 0, offset: '4' });
+}
+
+/** The event, and the record that stands for it, say this in place of what they said. */
+function tell({ ledger }: ProofEvidence, at: number, told: Partial<DecidedEvent>): void {
+  Object.assign(ledger.events[at]!, told);
+  const { topic: where, key: ofKey, headers, value } = ledger.events[at]!;
+  Object.assign(ledger.records[at]!, { topic: where, key: ofKey, headers, value });
+}
+
+/** One header is another, or, given none, is not there. */
+function tellHeader(evidence: ProofEvidence, at: number, name: string, value: string | null): void {
+  const headers = evidence.ledger.events[at]!.headers.flatMap(([one, said]): Headers => {
+    if (one !== name) return [[one, said]];
+    return value === null ? [] : [[one, value]];
+  });
+  tell(evidence, at, { headers });
+}
+
+/** One header more, at the end. */
+function tellMore(evidence: ProofEvidence, at: number, name: string, value: string): void {
+  tell(evidence, at, { headers: [...evidence.ledger.events[at]!.headers, [name, value]] });
+}
+
+/** Some facts of the document are others. */
+function tellFacts(evidence: ProofEvidence, at: number, facts: Record<string, unknown>): void {
+  const document = JSON.parse(evidence.ledger.events[at]!.value) as object;
+  tell(evidence, at, { value: JSON.stringify({ ...document, ...facts }) });
 }
 
 test('what was removed is deleted at last, or was never read', () => {
@@ -359,7 +419,7 @@ const doctored: Doctored[] = [
   ],
   [
     'an event that is no document, though the newest comes last',
-    ['invented'],
+    ['invented', 'mistold'],
     ({ ledger }) => {
       ledger.events[0]!.value = ledger.records[0]!.value = 'null';
     },
@@ -435,39 +495,30 @@ const doctored: Doctored[] = [
   [
     'a sequence that is told without its zeros',
     ['order'],
-    ({ ledger }) => {
-      ledger.events[1]!.headers = ledger.records[1]!.headers = [
-        ['ce_id', 'e2'],
-        ['ce_sequence', '2'],
-      ];
-    },
+    (evidence) => tellHeader(evidence, 1, 'ce_sequence', '2'),
   ],
   [
     'a sequence that is not told',
     ['order'],
-    ({ ledger }) => {
-      for (const at of [0, 1])
-        ledger.events[at]!.headers = ledger.records[at]!.headers = [['ce_id', `e${at + 1}`]];
+    (evidence) => {
+      for (const at of [0, 1]) tellHeader(evidence, at, 'ce_sequence', null);
     },
   ],
   [
     'a sequence that is told as another than was decided',
     ['order'],
-    ({ ledger }) => {
-      ledger.events[1]!.headers = ledger.records[1]!.headers = [
-        ['ce_id', 'e2'],
-        ['ce_sequence', '00000000000000000007'],
-      ];
-    },
+    (evidence) => tellHeader(evidence, 1, 'ce_sequence', '00000000000000000007'),
   ],
   [
     'an access of an organization that the provider does not have',
     ['invented'],
     ({ states, ledger }) => {
       states.history.push({ organization_id: '9999', epoch: 2, access: 'active' });
-      const stranger = { topic: 'proof.organization-access.v1', key: '9999/organization-access/9999' };
-      const row = { ...accessRowOf(1, 'active'), ...stranger, event_id: 'g1', cause: 'access 9999/2' };
-      decide(ledger, { ...row, headers: headersOf('g1', '1') });
+      decide(ledger, {
+        ...accessRowOf(1, 'active', '9999'),
+        event_id: 'g1',
+        headers: JSON.stringify(headersOf('9999/organization-access/9999', 'g1', 1, 'unblocked')),
+      });
     },
   ],
   [
@@ -744,6 +795,180 @@ const doctored: Doctored[] = [
       for (const post of posts) post.startsAtMs = 900;
     },
   ],
+  [
+    'a first event that is told as an update',
+    ['mistold'],
+    (evidence) => tellHeader(evidence, 0, 'ce_type', 'io.tramline.equipment.updated.v1'),
+  ],
+  [
+    'a later event that is told as the first',
+    ['mistold'],
+    (evidence) => tellHeader(evidence, 1, 'ce_type', 'io.tramline.equipment.created.v1'),
+  ],
+  [
+    'an event that names the type of another kind',
+    ['mistold'],
+    (evidence) => tellHeader(evidence, 1, 'ce_type', 'io.tramline.field-operation.updated.v1'),
+  ],
+  [
+    'an event of a change that there is not',
+    ['mistold'],
+    (evidence) => tellHeader(evidence, 1, 'ce_type', 'io.tramline.equipment.changed.v1'),
+  ],
+  ['an event that names no type', ['mistold'], (evidence) => tellHeader(evidence, 1, 'ce_type', null)],
+  [
+    'an update that is told as archived',
+    ['mistold'],
+    (evidence) => tellHeader(evidence, 1, 'ce_type', 'io.tramline.equipment.archived.v1'),
+  ],
+  [
+    'what was archived and is told as updated',
+    ['mistold'],
+    (evidence) => tellFacts(evidence, 1, { archived: true }),
+  ],
+  [
+    'what was restored and is told as updated',
+    ['mistold'],
+    (evidence) => tellFacts(evidence, 0, { archived: true }),
+  ],
+  [
+    'a deletion that has facts',
+    ['mistold'],
+    (evidence) => {
+      evidence.removed = new Set([uri]);
+      tellHeader(evidence, 1, 'ce_type', 'io.tramline.equipment.deleted.v1');
+    },
+  ],
+  [
+    'an update behind a deletion',
+    ['invented', 'mistold'],
+    (evidence) => tellAfterDeleted(evidence, 'updated'),
+  ],
+  [
+    'a creation behind a deletion of what is there',
+    ['invented'],
+    (evidence) => tellAfterDeleted(evidence, 'created'),
+  ],
+  [
+    'a block that is told as its end',
+    ['mistold'],
+    (evidence) => tellHeader(evidence, 2, 'ce_type', 'io.tramline.organization-access.unblocked.v1'),
+  ],
+  [
+    'the end of a block that is told as one',
+    ['mistold'],
+    (evidence) => tellHeader(evidence, 3, 'ce_type', 'io.tramline.organization-access.blocked.v1'),
+  ],
+  [
+    'an event whose subject is another key',
+    ['mistold'],
+    (evidence) => tellHeader(evidence, 0, 'ce_subject', '4711/equipment/2'),
+  ],
+  ['an event without a subject', ['mistold'], (evidence) => tellHeader(evidence, 1, 'ce_subject', null)],
+  [
+    'an event that is said to come from a sync, though none ran',
+    ['mistold'],
+    (evidence) => tellMore(evidence, 0, 'ce_reconciled', 'true'),
+  ],
+  [
+    'a header that stands there twice',
+    ['mistold'],
+    (evidence) => tellMore(evidence, 1, 'ce_type', 'io.tramline.equipment.updated.v1'),
+  ],
+  [
+    'an event that was observed at another time than its document says',
+    ['mistold'],
+    (evidence) => tellHeader(evidence, 0, 'ce_time', '2026-11-24T17:15:29.228Z'),
+  ],
+  ...[
+    ['ce_specversion', '0.3'],
+    ['ce_source', 'http://elsewhere.test/harrow'],
+    ['ce_dataschema', 'https://schemas.tramline.io/event/field-operation.v1.schema.json'],
+    ['content-type', 'text/plain'],
+    ['traceparent', 'none'],
+  ].map(
+    ([name, value]): Doctored => [
+      `an event with another ${name}`,
+      ['mistold'],
+      (evidence) => tellHeader(evidence, 1, name!, value!),
+    ],
+  ),
+  [
+    'an access on the topic of another kind',
+    ['mistold'],
+    (evidence) => {
+      for (const at of [2, 3]) tell(evidence, at, { topic: 'proof.field-operation.v1' });
+    },
+  ],
+  [
+    'an access on the topic of another installation',
+    ['mistold'],
+    (evidence) => {
+      for (const at of [2, 3]) tell(evidence, at, { topic: 'tramline.organization-access.v1' });
+    },
+  ],
+  [
+    'an older event with the document of another machine',
+    ['mistold'],
+    (evidence) => tellFacts(evidence, 0, { id: '2' }),
+  ],
+  [
+    'an older event with the document of another organization',
+    ['mistold'],
+    (evidence) => tellFacts(evidence, 0, { organizationId: '4712' }),
+  ],
+  [
+    'a newest event with the document of another machine',
+    ['mistold', 'untrue'],
+    (evidence) => tellFacts(evidence, 1, { id: '2' }),
+  ],
+  [
+    'an access with the document of another organization',
+    ['mistold'],
+    (evidence) => tellFacts(evidence, 3, { id: '4712', organizationId: '4712' }),
+  ],
+  ...['due', 'taken', 'postponed', 'settling', 'quarantined', 'of tomorrow'].map(
+    (state): Doctored => [
+      `a task that is ${state} at rest, though all its notifications are decided`,
+      ['unsettled'],
+      ({ tables }) => {
+        tables.tasks[0]!.state = state;
+      },
+    ],
+  ),
+  [
+    'a quarantined event in the middle of a key',
+    ['unsent'],
+    ({ ledger }) => {
+      ledger.events[2]!.state = 3;
+      ledger.records.splice(2, 1);
+    },
+  ],
+  ...[0, 1, 3, 4, 5].map(
+    (state): Doctored => [
+      `an event in state ${state} at rest, though it is on its topic`,
+      ['unsent'],
+      ({ ledger }) => {
+        ledger.events[0]!.state = state;
+      },
+    ],
+  ),
+  ...[
+    [
+      'a fault in the log of a process that was killed later',
+      '{"level":"error","place":"pipeline","error":"TypeError","line":"fault"}',
+    ],
+    ['a fault whose line was cut at its beginning', 'nd","stack":null,"line":"fault"}'],
+    ['an error of a process that nobody caught', 'Node.js v24.11.1'],
+    ['a promise of a process that nobody waited for', '[UnhandledPromiseRejection: nobody waits for this]'],
+    ['a process that had no memory left', 'FATAL ERROR: Reached heap limit Allocation failed'],
+  ].map(
+    ([what, line]): Doctored => [
+      what!,
+      ['fault'],
+      ({ logs }) => void logs.push({ role: 'worker', processes: [[readyLine, line!], [readyLine]] }),
+    ],
+  ),
   [
     'a process that did not end in order',
     ['end'],

@@ -1,6 +1,6 @@
 // Holds everything against everything: what the sender saw accepted, what the journal holds, what stands on the topics,
 // what the provider has, whom on-call still sees open. Pure; reads nothing.
-import type { Row, Tables } from '../support/evidence';
+import type { Tables } from '../support/evidence';
 import {
   checkLedger,
   type LedgerEvidence,
@@ -9,8 +9,10 @@ import {
   type Violation,
 } from '../support/ledger-checker';
 import { checkCauses } from './check-causes';
+import { checkEnvelopes } from './check-envelope';
 import { checkHistory } from './check-history';
 import { type Block, checkPages } from './check-pages';
+import { checkRest } from './check-rest';
 import type { Post } from './on-call';
 import type { States } from './store';
 import {
@@ -32,12 +34,16 @@ export type Finding =
         | 'untraced'
         | 'unexplained'
         | 'unjournalled'
+        | 'mistold'
+        | 'unsettled'
+        | 'unsent'
         | 'stranger'
         | 'dishonest'
         | 'answer'
         | 'told'
         | 'page'
         | 'end'
+        | 'fault'
         | 'slow'
         | 'large'
         | 'files';
@@ -54,8 +60,13 @@ export type Explained = { address: string; sent: Place[] };
 /** Files and sockets that a process has open. */
 export type OpenFiles = { role: string; whenReady: number; atRest: number };
 
+/** What each process of a role printed, a line each. */
+export type PrintedLines = { role: string; processes: string[][] };
+
 export type ProofEvidence = {
   ledger: LedgerEvidence;
+  /** Those that the service has, one of each kind. */
+  topics: readonly string[];
   tables: Tables;
   states: States;
   /** How often a process was made to send again what Kafka had written, as the driver saw. */
@@ -94,17 +105,14 @@ export type ProofEvidence = {
   /** What on-call was told last of each. */
   postsOf(page: string): string[];
   complaints: string[];
+  logs: PrintedLines[];
   /** From the last heal to rest. */
   restAfterMs: number;
   residentBytes: number[];
   files: OpenFiles[];
 };
 
-export const restMsMax = 60_000;
-export const residentBytesMax = 400 * 1024 * 1024;
-/** Connections to the provider, to brokers, to the store and to whoever looks are opened as they are needed. */
-export const moreFilesMax = 192;
-
+/** All that was found; nothing where every promise was kept. */
 export function checkProof(evidence: ProofEvidence): Finding[] {
   return [
     ...checkLedger(evidence.ledger),
@@ -113,6 +121,7 @@ export function checkProof(evidence: ProofEvidence): Finding[] {
     ...checkJournal(evidence),
     ...checkTruth(evidence),
     ...checkHistory(evidence),
+    ...checkEnvelopes(evidence),
     ...checkAccess(evidence),
     ...checkExplained(evidence),
     ...checkAnswers(evidence),
@@ -221,8 +230,8 @@ export const isDeletion = ({ headers }: Pick<TopicRecord, 'headers'>): boolean =
 
 const noDocument = 'its last record is no document';
 
-/** Null where the record holds none: that is a finding, and must not keep the others from being told. */
-function documentOf({ value }: TopicRecord): Record<string, unknown> | null {
+/** Null where the record, or the event, holds none: that is a finding, and must not keep the others from being told. */
+export function documentOf({ value }: Pick<TopicRecord, 'value'>): Record<string, unknown> | null {
   try {
     return JSON.parse(value) as Record<string, unknown> | null;
   } catch {
@@ -293,53 +302,4 @@ function checkToldLedger({ ledger, toldLedger }: ProofEvidence): Finding[] {
       kind: 'told',
       text: `${line} is told as ${told[line] ?? 0}, the tables say ${counted[line] ?? 0}`,
     }));
-}
-
-/** For whoever looks for the reason: what on-call was told, and what the store has of the alert and its organization. */
-function evidenceOfPages({ openPages, expectedPages, postsOf, states }: ProofEvidence): string[] {
-  const wrong = [
-    ...openPages.filter((page) => !expectedPages.includes(page)),
-    ...expectedPages.filter((page) => !openPages.includes(page)),
-  ];
-  const about = (rows: Row[], id: string) =>
-    rows.map((row) => JSON.stringify(row)).filter((row) => row.includes(id));
-  return wrong.flatMap((page) => {
-    const [name = '', id = ''] = page.split(' ');
-    return [
-      `told of ${page}: ${postsOf(page).join('; ') || 'nothing'}`,
-      ...about(states.alerts, name).filter((row) => row.includes(id)),
-      ...about(states.organizations, `"id":"${id}"`),
-      ...about(states.history, `"organization_id":"${id}"`).slice(-6),
-    ];
-  });
-}
-
-function checkRest(evidence: ProofEvidence): Finding[] {
-  const found: Finding[] = evidence.complaints.map((text) => ({ kind: 'end', text }));
-  if (evidence.strangersLet > 0) {
-    found.push({ kind: 'stranger', text: `${evidence.strangersLet} deliveries of a stranger were accepted` });
-  }
-  if (evidence.unexplained503 > 0) {
-    found.push({ kind: 'dishonest', text: `${evidence.unexplained503} answers of 503 had no Retry-After` });
-  }
-  const [open, expected] = [evidence.openPages.join(', '), evidence.expectedPages.join(', ')];
-  if (open !== expected) {
-    const text = `on-call sees [${open}] open, the true state is [${expected}]`;
-    found.push({ kind: 'page', text: [text, ...evidenceOfPages(evidence)].join('\n  ') });
-  }
-  if (evidence.restAfterMs > restMsMax) {
-    found.push({ kind: 'slow', text: `rest came ${evidence.restAfterMs} ms after the last heal` });
-  }
-  for (const bytes of evidence.residentBytes) {
-    if (bytes > residentBytesMax)
-      found.push({ kind: 'large', text: `a process took ${bytes} bytes of memory` });
-  }
-  for (const { role, whenReady, atRest } of evidence.files) {
-    if (atRest > whenReady + moreFilesMax)
-      found.push({
-        kind: 'files',
-        text: `${role} had ${whenReady} files open when ready and ${atRest} at rest`,
-      });
-  }
-  return found;
 }

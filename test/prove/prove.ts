@@ -7,14 +7,8 @@ import { evidenceFrom, openTopics, type TopicsReader } from '../support/evidence
 import { repeatsIn } from '../support/ledger-checker';
 import { until } from '../support/until';
 import { makeChaos, mustsOf } from './chaos';
-import {
-  checkProof,
-  type Explained,
-  type Finding,
-  type OpenFiles,
-  type ProofEvidence,
-  restMsMax,
-} from './check';
+import { checkProof, type Explained, type Finding, type OpenFiles, type ProofEvidence } from './check';
+import { restMsMax } from './check-rest';
 import { makeHeldBlock } from './hold-block';
 import { keepEvidence } from './keep';
 import { makeLoad, type Resource } from './load';
@@ -213,6 +207,7 @@ export async function prove(options: ProofOptions): Promise<ProofReport> {
     const ledger = evidenceFrom(tables, sender.log.accepted, records);
     const evidence: ProofEvidence = {
       ledger,
+      topics: stage.topics,
       tables,
       truth,
       openPages,
@@ -238,9 +233,9 @@ export async function prove(options: ProofOptions): Promise<ProofReport> {
       firstOf: load.firstOf,
       removed: new Set(load.removed.map(({ uri }) => uri)),
       complaints: stage.actors.flatMap(({ complaints }) => complaints),
+      logs: stage.actors.map(({ role, logs }) => ({ role, processes: logs.map((lines) => lines()) })),
     };
     const findings = checkProof(evidence);
-    const logs = stage.actors.map(({ role, logs }) => ({ role, processes: logs.map((lines) => lines()) }));
     // Where addresses moved between, no other announcement was of the resource either.
     const told = Map.groupBy(sender.log.byAddress, ([address]) => load.firstOf.get(address));
     const timesTold = (first: string) => (told.get(first) ?? []).reduce((sum, [, times]) => sum + times, 0);
@@ -249,7 +244,7 @@ export async function prove(options: ProofOptions): Promise<ProofReport> {
     return {
       seed,
       findings,
-      keptIn: findings.length === 0 ? null : keepEvidence({ ...evidence, findings, logs }),
+      keptIn: findings.length === 0 ? null : keepEvidence({ ...evidence, findings }),
       restAfterMs,
       paged: {
         blocks: load.blocks.filter(({ dueAtMs }) => dueAtMs !== null).length,
@@ -323,13 +318,16 @@ async function explainedBy(stage: Stage, announced: ReadonlyMap<string, string>)
   return explained;
 }
 
-/** Whether some resource is in this state. */
-async function isAny(
-  state: 'settling' | 'taken',
-  { operationsUrl }: { operationsUrl: string },
-): Promise<boolean> {
-  const answer = await fetch(`${operationsUrl}/api/tasks?state=${state}&limit=1`);
-  return ((await answer.json()) as unknown[]).length > 0;
+/** In this order: what is looked for later is what became of the former meanwhile. */
+const statesOfRead = ['taken', 'settling', 'postponed', 'due', 'taken'];
+
+/** Whether some resource may still be read, although nothing waits. */
+async function isAnyToRead({ operationsUrl }: { operationsUrl: string }): Promise<boolean> {
+  for (const state of statesOfRead) {
+    const answer = await fetch(`${operationsUrl}/api/tasks?state=${state}&limit=1`);
+    if (((await answer.json()) as unknown[]).length > 0) return true;
+  }
+  return false;
 }
 
 /** Nothing comes to rest any more. */
@@ -344,16 +342,16 @@ async function rest(stage: Stage, tell: (line: string) => void): Promise<boolean
     const working = workerOf(stage);
     const ledger = await toldBy(stage);
     if (working == null || ledger === null) throw new NobodyWorks();
-    // In this order: what settles is taken, and what was taken is sent.
-    const settles = (await isAny('settling', working)) || (await isAny('taken', working));
+    // In this order: what was read is sent.
+    const isToRead = await isAnyToRead(working);
     const metrics = await (await fetch(`${working.operationsUrl}/metrics`)).text();
     const unsent = /^tramline_outbox_pending(?:\{[^}]*\})? (\d+)/m.exec(metrics)?.[1];
     const blocked = [...metrics.matchAll(/^tramline_organizations\{access="(?!active")[^}]*\} (\d+)/gm)];
     const stillBlocked = blocked.reduce((sum, [, count]) => sum + Number(count), 0);
     tell(
-      `to rest: ${ledger.waiting} wait, ${ledger.parked} parked, ${unsent} unsent, ${stillBlocked} blocked${settles ? ', some settle' : ''}`,
+      `to rest: ${ledger.waiting} wait, ${ledger.parked} parked, ${unsent} unsent, ${stillBlocked} blocked${isToRead ? ', some to be read' : ''}`,
     );
-    return !settles && ledger.waiting === 0 && ledger.parked === 0 && unsent === '0' && stillBlocked === 0;
+    return !isToRead && ledger.waiting === 0 && ledger.parked === 0 && unsent === '0' && stillBlocked === 0;
   };
   const bounds = { withinMs: 2 * restMsMax, everyMs: 250, what: 'rest', unless: NobodyWorks };
   return until(isQuiet, bounds).then(

@@ -97,8 +97,8 @@ export function tableOf(report: ProofReport): string {
 
 /** The rows that name what was broken. */
 const promises: Record<string, Finding['kind'][]> = {
-  lost: ['lost', 'missing', 'vanished', 'unjournalled', 'unpublished', 'untrue'],
-  invented: ['invented', 'untraced', 'unexplained'],
+  lost: ['lost', 'missing', 'vanished', 'unjournalled', 'unpublished', 'untrue', 'unsettled', 'unsent'],
+  invented: ['invented', 'untraced', 'unexplained', 'mistold'],
   'differing duplicates': ['differs'],
   'order violations': ['order', 'newest'],
 };

@@ -15,7 +15,7 @@ export async function tablesBy(ask: (sql: string) => Promise<Row[]>): Promise<Ta
   return {
     outbox: await ask('SELECT * FROM outbox ORDER BY id'),
     deliveries: await ask('SELECT id, notifications, acted, ignored, quarantined, elements FROM deliveries'),
-    tasks: await ask('SELECT id, state, lane, due_at FROM tasks'),
+    tasks: await ask('SELECT id, state, lane, due_at, address FROM tasks'),
     organizations: await ask('SELECT id, access FROM organizations'),
     reads: await ask('SELECT task_id, fence, generation, outcome, event_id FROM reads ORDER BY fence'),
     hints: await ask('SELECT task_id, generation FROM hints'),

@@ -9,7 +9,7 @@ export type DecidedEvent = {
   sequence: number;
   headers: [string, string][];
   value: string;
-  /** 0 unsent, 1 in the embedded log, 2 in Kafka, 3 quarantined. */
+  /** 0 unsent, 1 in the embedded log, 2 in Kafka, 3 quarantined, 4 set aside since its number was found taken. */
   state: number;
   /** What the event traces to; never empty. */
   cause: string;
