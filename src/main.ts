@@ -134,7 +134,7 @@ function observerOf(settings: Settings, store: Store, worker: () => Worker | nul
     log: { level: settings.logLevel, service: settings.otelServiceName, nowMs: systemClock.nowMs },
     telemetry: { ...telemetryWishes(settings), version, instance: randomUUID() },
     gauges: {
-      ready: () => store.ready(),
+      ready: readyOf(settings, store),
       counts: () => store.counts(),
       sandboxLeft: () => worker()?.meter.view().limits ?? [],
       alerts: async () => ({

@@ -170,6 +170,53 @@ export function storeCasesSuite(name: string, open: () => Promise<StoreUnderTest
           expect(await hand.ledgerAtRest()).toMatchObject({ accepted: 2, published: 1, gone: 1 });
         });
 
+        test.each([
+          ['still there', { published: 2, unchanged: 0, events: ['4711 1 created', '4711 2 updated'] }],
+          [
+            'gone',
+            { published: 2, unchanged: 0, events: ['4711 1 created', '4711 2 updated', '4711 3 deleted'] },
+          ],
+        ])(
+          'keeps the line of what the read at it has published, and is asked all the same: %s',
+          async (what, told) => {
+            await hand.publish('1', 'a');
+            await hand.put([aliasHintOf('1')]);
+            await hand.finish(await hand.take(), draftOf('1', 'b'), { settleMs: 30_000 });
+            under.advance(30_000);
+            await hand.store.foundAbsent({ ...heldBy(await hand.take()), againInMs: 600_000, named });
+            under.advance(1000);
+            const own = await hand.take();
+            expect(own).toMatchObject({ resource: named });
+            if (what === 'gone') await hand.store.finishGone(goneBy(own));
+            else await hand.finish(own, draftOf('1', 'b'));
+            const { events, ...lines } = told;
+            expect(await hand.events()).toEqual(events);
+            expect(await hand.store.take(10)).toEqual([]);
+            expect(await hand.ledgerAtRest()).toMatchObject({ accepted: 2, gone: 0, ...lines });
+          },
+        );
+
+        test('leaves what was told long ago as it is told', async () => {
+          await hand.put([aliasHintOf('1')]);
+          const first = await hand.take();
+          await hand.store.finishGone({ ...goneBy(first), settleMs: 30_000 });
+          await hand.put([aliasHintOf('1')]);
+          await hand.publish('1', 'a');
+          under.advance(1000);
+          await hand.store.foundAbsent({ ...heldBy(await hand.take()), againInMs: 600_000, named });
+          under.advance(1000);
+          const own = await hand.take();
+          expect(own).toMatchObject({ resource: named, generation: 2 });
+          expect(own.acceptedAtMs).not.toBeNull();
+          await hand.finish(own, draftOf('1', 'a'));
+          expect(await hand.ledgerAtRest()).toMatchObject({
+            accepted: 3,
+            gone: 1,
+            published: 1,
+            unchanged: 1,
+          });
+        });
+
         test('its address is that one’s from then on, and tells its journey', async () => {
           await hand.publish('1', 'a');
           await hand.put([aliasHintOf('1')]);

@@ -10,7 +10,7 @@ import { Problem } from '../../model/problem';
 import { type Line, makeLine, type StatementResult, type Value, writtenValue } from './burst';
 import { BoundedClient } from './client';
 import { makeLender } from './lender';
-import { isBroken, isLost, problemOf, saysAborted } from './server-faults';
+import { isBroken, isLost, problemOf, saysAborted, saysReadOnly } from './server-faults';
 
 export type { Value } from './burst';
 // biome-ignore lint/suspicious/noExplicitAny: a row is what its statement says; each verb reads it as such
@@ -69,7 +69,7 @@ const silentMs = 500;
 /** `nowMs` replaces the database's clock, for tests. A statement may take 3 s, unless a call says otherwise. */
 export function openDatabase(settings: DatabaseSettings, nowMs: (() => number) | null = null): Database {
   const pool = openPool(settings, settings.connections);
-  const { borrow, giveBack } = makeLender(pool, connectMs);
+  const { borrow, giveBack, isOld } = makeLender(pool, connectMs);
   let connected = 0;
   pool.on('connect', (client) => {
     connected += 1;
@@ -109,7 +109,8 @@ export function openDatabase(settings: DatabaseSettings, nowMs: (() => number) |
       failed = error as Error;
       // After the ROLLBACK each of them would stand alone.
       line.drop(failed);
-      if (isBroken(failed)) throw failed;
+      // A new one is asked for now and then: a server may take no writes for hours.
+      if (isBroken(failed) || (saysReadOnly(failed) && isOld(client))) throw failed;
       await query(client, 'ROLLBACK', statementMs).then(
         () => (failed = undefined),
         () => {},

@@ -14,13 +14,19 @@ import type { TaskRow } from './task-rows';
 export async function joinTask(slate: Slate, task: TaskRow, target: TaskRow, read: Ending): Promise<boolean> {
   slate.change(task, { joined_to: target.id });
   if (!hintedSince(task, read)) return false;
+  await passOn(slate, task, target, read.generation);
+  return true;
+}
+
+/** The joined task is done. What came after this generation is the target's, which is to be read in any case. */
+async function passOn(slate: Slate, task: TaskRow, target: TaskRow, generation: number): Promise<void> {
   const { context } = slate;
   const moved = await context.database.run(
     `WITH later AS (DELETE FROM hints WHERE task_id = $1 AND generation > $2 RETURNING generation, delivery_id, element)
      INSERT INTO hints (task_id, generation, delivery_id, element)
      SELECT $3, $4 + row_number() OVER (ORDER BY generation), delivery_id, element FROM later`,
     task.id,
-    read.generation,
+    generation,
     target.id,
     target.generation,
   );
@@ -28,7 +34,7 @@ export async function joinTask(slate: Slate, task: TaskRow, target: TaskRow, rea
   slate.change(task, {
     state: 'done',
     due_at: null,
-    generation: read.generation,
+    generation,
     settling: false,
     first_hint_at: null,
     covered_hint_at: null,
@@ -49,18 +55,18 @@ export async function joinTask(slate: Slate, task: TaskRow, target: TaskRow, rea
     traceparent: hinted.traceparent,
   });
   if (wakes) context.lanes.expect(target.lane, dueAt!);
-  return true;
 }
 
 /**
  * What was not found under an address of a known resource, or one that names it, says that this one may be gone: the hints of
  * which nothing was decided for good are that resource's, which is read where it stands, and the address is its own from then
- * on. So it is where the read that joined it came too early. False where nobody knows what it names, or nothing announced it.
+ * on. So it is where the read that joined it came too early; what that read published keeps its line. False where nobody knows
+ * what it names, or nothing announced it.
  */
 export async function joinNamed(
   slate: Slate,
   task: TaskRow,
-  { named, ...read }: Ending & { named?: ResourceIdentity },
+  { named }: { named?: ResourceIdentity },
 ): Promise<boolean> {
   // Of hints that were folded nothing is left that could go on under another task.
   if (task.kind !== null || task.folded > 0) return false;
@@ -68,11 +74,29 @@ export async function joinNamed(
     task.joined_to === null ? named && slate.resource(named.kind, named.id) : slate.tasks.get(task.joined_to);
   if (known === undefined) return false;
   const { context } = slate;
-  const sql = `SELECT max(generation) AS last FROM reads WHERE task_id = $1 AND finality <> ${finality.open}`;
-  const [decided] = await context.database.all(sql, task.id);
+  const decided = await context.database.get(
+    `SELECT max(generation) AS last FROM reads
+     WHERE task_id = $1 AND (generation < $2 OR finality <> ${finality.open} OR outcome = 'published')`,
+    task.id,
+    task.generation,
+  );
   const generation = Number(decided?.last ?? 0);
-  if (task.generation <= generation) return false;
+  if (task.generation <= generation && task.joined_to === null) return false;
   context.lanes.widen(task.lane);
-  slate.change(task, { first_hint_at: task.covered_hint_at ?? task.first_hint_at });
-  return joinTask(slate, task, known, { ...read, generation });
+  const firstHintAt =
+    task.covered_hint_at ?? task.first_hint_at ?? (await firstAfter(slate, task.id, generation));
+  slate.change(task, { joined_to: known.id, first_hint_at: firstHintAt });
+  await passOn(slate, task, known, generation);
+  return true;
+}
+
+/** When the first hint after this generation came; null where there is none any more. */
+async function firstAfter({ context }: Slate, taskId: number, generation: number): Promise<number | null> {
+  const row = await context.database.get(
+    `SELECT min(d.received_at) AS at FROM hints h JOIN deliveries d ON d.id = h.delivery_id
+     WHERE h.task_id = $1 AND h.generation > $2`,
+    taskId,
+    generation,
+  );
+  return row?.at ?? null;
 }

@@ -14,17 +14,27 @@ export interface Lender {
   borrow(): Promise<PoolClient>;
   /** `failed`: it is of no more use. */
   giveBack(client: PoolClient, failed: Error | undefined): void;
+  /** Was it made so long ago that another may be of another kind? */
+  isOld(client: PoolClient): boolean;
 }
 
-/** For a place at the server `waitMs` are waited, while any connection is lent out. */
+const oldMs = 5000;
+
+/** For a place at the server `waitMs` are waited, while any connection is lent out. Old is what was made five seconds ago. */
 export function makeLender(pool: Pool, waitMs: number): Lender {
   /** How many losses there had been when it was made, or was last seen to hold. */
   const heldAfter = new WeakMap<PoolClient, number>();
+  const madeAtMs = new WeakMap<PoolClient, number>();
   const idle = new Set<PoolClient>();
   const waiting = new Set<() => void>();
   let losses = 0;
   let lent = 0;
-  pool.on('connect', (client) => heldAfter.set(client, losses));
+  /** Connections that are being made. */
+  let asked = 0;
+  pool.on('connect', (client) => {
+    heldAfter.set(client, losses);
+    madeAtMs.set(client, performance.now());
+  });
   pool.on('remove', (client) => idle.delete(client));
 
   /** One was given back, or it took too long. */
@@ -41,11 +51,15 @@ export function makeLender(pool: Pool, waitMs: number): Lender {
   }
 
   async function connect(untilMs: number): Promise<PoolClient | null> {
+    asked += 1;
     try {
-      return await pool.connect();
+      const client = await pool.connect();
+      asked -= 1;
+      return client;
     } catch (error) {
+      asked -= 1;
       const leftMs = untilMs - performance.now();
-      if (!saysFull(error) || lent === 0 || leftMs <= 0)
+      if (!saysFull(error) || lent + asked === 0 || leftMs <= 0)
         throw new Problem('store.unavailable', (error as Error).message, error);
       await returned(leftMs);
       return null;
@@ -80,5 +94,6 @@ export function makeLender(pool: Pool, waitMs: number): Lender {
       const [first] = waiting;
       first?.();
     },
+    isOld: (client) => performance.now() - (madeAtMs.get(client) ?? 0) > oldMs,
   };
 }

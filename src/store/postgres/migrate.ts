@@ -80,10 +80,10 @@ export async function mustBeMigrated(config: ClientConfig): Promise<void> {
   }
 }
 
-/** A server that is there and does not let us in will not tomorrow: credentials, the database's name, rights. */
+/** A server that is there and does not let us in will not tomorrow: credentials, the database's name, its schema, rights. */
 function unusable(error: unknown): Problem | null {
   const { code, message } = error as { code?: unknown; message?: string };
-  const isWrong = typeof code === 'string' && /^(28...|3D000|42501)$/.test(code);
+  const isWrong = typeof code === 'string' && /^(28...|3D000|3F000|42501)$/.test(code);
   return isWrong ? new Problem('settings.invalid', String(message), error) : null;
 }
 

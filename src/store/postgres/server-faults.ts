@@ -33,13 +33,18 @@ export function saysAborted(error: unknown): boolean {
 }
 
 /**
- * Is the connection itself of no more use? Not for a fault of ours beside it. One that may only read was made to a server that
- * another took the place of, or under a setting that may be gone; one that lacks what was prepared on it is another's.
+ * Is the connection itself of no more use? Not for a fault of ours beside it. One that lacks what was prepared on
+ * it, or has what was not, is another's.
  */
 export function isBroken(error: Error): boolean {
   if (error instanceof Problem) return false;
   const state = stateOf(error);
-  return state === undefined ? isOutside(error) : /^(08|57P|0A000|25006|26)/.test(state);
+  return state === undefined ? isOutside(error) : /^(08|57P|0A000|26|42P05)/.test(state);
+}
+
+/** May its session only read? It was made to a server that another took the place of, or under a setting that may be gone. */
+export function saysReadOnly(error: unknown): boolean {
+  return codeOf(error) === '25006';
 }
 
 /** Has the server no place for one more connection? */

@@ -17,16 +17,24 @@ export function joinTask(context: Context, task: Row, resourceTaskId: number, re
   const taskId = Number(task.id);
   database.run('UPDATE tasks SET joined_to = ? WHERE id = ?', resourceTaskId, taskId);
   if (!hintedSince(task, read)) return false;
+  passOn(context, task, resourceTaskId, read.generation);
+  return true;
+}
+
+/** The joined task is done. What came after this generation is the resource's, which is to be read in any case. */
+function passOn(context: Context, task: Row, resourceTaskId: number, after: number): void {
+  const { database } = context;
+  const taskId = Number(task.id);
   const later = database.all(
     'SELECT generation, delivery_id, element FROM hints WHERE task_id = ? AND generation > ? ORDER BY generation',
     taskId,
-    read.generation,
+    after,
   );
-  database.run('DELETE FROM hints WHERE task_id = ? AND generation > ?', taskId, read.generation);
+  database.run('DELETE FROM hints WHERE task_id = ? AND generation > ?', taskId, after);
   database.run(
     `UPDATE tasks SET state = 'done', due_at = NULL, generation = ?, settling = 0, first_hint_at = NULL,
        covered_hint_at = NULL, folded = 0 WHERE id = ?`,
-    read.generation,
+    after,
     taskId,
   );
   const target = database.get('SELECT * FROM tasks WHERE id = ?', resourceTaskId)!;
@@ -58,29 +66,44 @@ export function joinTask(context: Context, task: Row, resourceTaskId: number, re
     resourceTaskId,
   );
   if (wakes) context.lanes.expect(String(target.lane), dueAt!);
-  return true;
 }
 
 /**
  * What was not found under an address of a known resource, or one that names it, says that this one may be gone: the hints of
  * which nothing was decided for good are that resource's, which is read where it stands, and the address is its own from then
- * on. So it is where the read that joined it came too early. False where nobody knows what it names, or nothing announced it.
+ * on. So it is where the read that joined it came too early; what that read published keeps its line. False where nobody knows
+ * what it names, or nothing announced it.
  */
-export function joinNamed(
-  context: Context,
-  task: Row,
-  { named, ...read }: Ending & { named?: ResourceIdentity },
-): boolean {
+export function joinNamed(context: Context, task: Row, { named }: { named?: ResourceIdentity }): boolean {
   // Of hints that were folded nothing is left that could go on under another task.
   if (task.kind !== null || Number(task.folded) > 0) return false;
   const { database } = context;
   const known = (task.joined_to as number | null) ?? idOf(context, named);
-  const sql = `SELECT max(generation) AS last FROM reads WHERE task_id = ? AND finality <> ${finality.open}`;
-  const generation = Number(database.get(sql, Number(task.id))?.last ?? 0);
-  if (known === null || Number(task.generation) <= generation) return false;
+  const taskId = Number(task.id);
+  const decided = database.get(
+    `SELECT max(generation) AS last FROM reads
+     WHERE task_id = ? AND (generation < ? OR finality <> ${finality.open} OR outcome = 'published')`,
+    taskId,
+    Number(task.generation),
+  );
+  const generation = Number(decided?.last ?? 0);
+  if (known === null || (Number(task.generation) <= generation && task.joined_to === null)) return false;
   context.lanes.widen(String(task.lane));
-  const first_hint_at = (task.covered_hint_at ?? task.first_hint_at) as number | null;
-  return joinTask(context, { ...task, first_hint_at }, known, { ...read, generation });
+  database.run('UPDATE tasks SET joined_to = ? WHERE id = ?', known, taskId);
+  const first_hint_at = task.covered_hint_at ?? task.first_hint_at ?? firstAfter(context, taskId, generation);
+  passOn(context, { ...task, first_hint_at } as Row, known, generation);
+  return true;
+}
+
+/** When the first hint after this generation came; null where there is none any more. */
+function firstAfter({ database }: Context, taskId: number, generation: number): number | null {
+  const row = database.get(
+    `SELECT min(d.received_at) AS at FROM hints h JOIN deliveries d ON d.id = h.delivery_id
+     WHERE h.task_id = ? AND h.generation > ?`,
+    taskId,
+    generation,
+  );
+  return (row?.at ?? null) as number | null;
 }
 
 function idOf({ database }: Context, named: ResourceIdentity | undefined): number | null {
