@@ -447,6 +447,54 @@ export function storeReplaySuite(name: string, open: () => Promise<DamageableSto
       expect(steps).toContainEqual(expect.objectContaining({ step: 'read-again', replay: run.replay }));
     });
 
+    describe('a resource that was set aside', () => {
+      beforeEach(async () => {
+        await hand.publish('1', 'a');
+        await sendToKafka();
+        await hand.put([hintOf('1')]);
+        await hand.quarantine(await hand.take());
+      });
+      const readThem = async () => {
+        const run = await hand.store.beginReplay('x');
+        return hand.store.readAgain(stepOf(run, 9), rowsOf(await select()));
+      };
+
+      test('gets one attempt, not before the gap after its last read, and waits for no operator any more', async () => {
+        expect(await readThem()).toBe(1);
+        expect(await hand.quarantined()).toEqual([]);
+        expect(await hand.store.take(10)).toEqual([]);
+        under.advance(1000);
+        await hand.finish(await hand.take(), draftOf('1', 'b'));
+        expect(await hand.ledgerAtRest()).toMatchObject({ accepted: 2, published: 2, quarantined: 0 });
+      });
+
+      test('is entered anew when that attempt fails, and its journey tells of both and of the replay between', async () => {
+        await readThem();
+        under.advance(1000);
+        await hand.quarantine(await hand.take());
+        expect(await hand.quarantined()).toEqual(['no-access']);
+        const { steps } = (await hand.store.explain(address('1')))!;
+        expect(steps.map(({ step }) => step)).toEqual(expect.arrayContaining(['read-again', 'quarantined']));
+        expect(steps.filter(({ step }) => step === 'quarantined')).toHaveLength(2);
+      });
+    });
+
+    test.each([
+      ['due', async () => {}],
+      ['taken', async () => void (await hand.take())],
+      [
+        'settling',
+        async () => void (await hand.finish(await hand.take(), draftOf('1', 'a'), { settleMs: 5000 })),
+      ],
+    ])('what is %s is read anyway, and counts', async (_state, bring) => {
+      await hand.publish('1', 'a');
+      await sendToKafka();
+      await hand.put([hintOf('1')]);
+      await bring();
+      const run = await hand.store.beginReplay('x');
+      expect(await hand.store.readAgain(stepOf(run, 9), rowsOf(await select()))).toBe(1);
+    });
+
     test('a page names the first that waits to be sent, and leaves out what the replay sent that goes on', async () => {
       for (const id of ['1', '2', '3']) await hand.publish(id, 'a');
       const rows = (await hand.records()).map(({ row }) => row);

@@ -10,6 +10,7 @@ import { newestNumber, nothingReplayed, runsKept } from '../store-rules';
 import type { Context } from './context';
 import type { Row } from './database';
 import { outboxRowOf, rowColumns } from './outbox';
+import { closeEntries } from './quarantine-entries';
 
 /** Of rows `o` with the sequences `s` of their keys. */
 const isNewest = `o.state IN (1, 2) AND o.sequence = ${newestNumber}`;
@@ -114,6 +115,7 @@ export async function resendNewest(
   return resent.length;
 }
 
+/** What waits is read anyway; what was set aside gets one attempt, as by a hint. */
 export async function readAgain(context: Context, step: ReplayStep, rows: number[]): Promise<number | null> {
   if (!(await mayMove(context, step))) return null;
   const { database, settings } = context;
@@ -123,19 +125,25 @@ export async function readAgain(context: Context, step: ReplayStep, rows: number
     rows,
   );
   // Tasks are locked before keys, as by whoever decides about them.
-  await database.all(
-    'SELECT id FROM tasks WHERE id = ANY($1::bigint[]) ORDER BY id FOR NO KEY UPDATE',
+  const tasks = await database.all(
+    'SELECT id, state FROM tasks WHERE id = ANY($1::bigint[]) ORDER BY id FOR NO KEY UPDATE',
     known.map(({ task_id }) => task_id),
   );
-  const newest = (await newestOf(context, rows)).filter(({ task_id }) => task_id !== null);
+  const states = new Map(tasks.map(({ id, state }) => [id, state]));
+  const newest = (await newestOf(context, rows)).filter(({ task_id }) => states.has(task_id));
   const due = await database.all(
     `UPDATE tasks SET state = 'due', due_at = greatest($2, least(coalesce(read_at, 0), $2) + $3), settling = false,
-       reconciled = true, traceparent = NULL WHERE id = ANY($1::bigint[]) AND state = 'done' RETURNING lane, due_at`,
+       reconciled = true, traceparent = NULL WHERE id = ANY($1::bigint[]) AND state IN ('done', 'quarantined')
+     RETURNING lane, due_at`,
     newest.map(({ task_id }) => task_id),
     nowMs,
     settings.readGapMs,
   );
   for (const { lane, due_at } of due) context.lanes.expect(lane, due_at);
+  closeEntries(
+    context,
+    newest.flatMap(({ task_id }) => (states.get(task_id) === 'quarantined' ? [task_id] : [])),
+  );
   await database.run(
     `INSERT INTO replayed (replay, outbox_id, task_id, at)
      SELECT $1, id, task_id, $4 FROM unnest($2::bigint[], $3::bigint[]) AS n (id, task_id) ORDER BY id`,

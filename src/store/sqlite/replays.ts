@@ -10,6 +10,7 @@ import { newestNumber, nothingReplayed, runsKept } from '../store-rules';
 import type { Context } from './context';
 import type { Row } from './database';
 import { escapeLike, leads, outboxRowOf, rowColumns } from './outbox';
+import { closeEntry } from './quarantine';
 import { afterGap } from './return-task';
 
 /** Of rows `o` with the sequences `s` of their keys. */
@@ -112,20 +113,22 @@ export function resendNewest(context: Context, step: ReplayStep, rows: number[])
   return resent;
 }
 
+/** What waits is read anyway; what was set aside gets one attempt, as by a hint. */
 export function readAgain(context: Context, step: ReplayStep, rows: number[]): number | null {
   if (!mayMove(context, step)) return null;
   const { database, lanes } = context;
   const nowMs = context.nowMs();
   let read = 0;
   for (const row of newestOf(context, rows)) {
-    if (row.task_id === null) continue;
-    read += 1;
-    journal(context, step.replay, row, { at: nowMs, topic: null });
     const task = database.get(
       'SELECT id, lane, read_at, state FROM tasks WHERE id = ?',
-      row.task_id as number,
+      row.task_id as number | null,
     );
-    if (task?.state !== 'done') continue;
+    if (task === undefined) continue;
+    read += 1;
+    journal(context, step.replay, row, { at: nowMs, topic: null });
+    if (task.state !== 'done' && task.state !== 'quarantined') continue;
+    if (task.state === 'quarantined') closeEntry(context, Number(task.id));
     const dueAt = afterGap(context, task, nowMs);
     database.run(
       `UPDATE tasks SET state = 'due', due_at = ?, settling = 0, reconciled = 1, traceparent = NULL WHERE id = ?`,
