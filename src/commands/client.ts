@@ -35,6 +35,8 @@ const problemOfCode: Record<string, ProblemCode> = {
   'operations.expired': 'command.expired',
   'operations.unavailable': 'store.unavailable',
   'operations.stopping': 'store.unavailable',
+  'operations.kafka-unavailable': 'publish.unavailable',
+  'operations.kafka-refused': 'publish.refused',
   'operations.provider-unavailable': 'provider.unavailable',
   'operations.provider-malformed': 'provider.malformed',
   'operations.provider-refused': 'provider.refused',

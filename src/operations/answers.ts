@@ -22,6 +22,12 @@ export const answers = {
   'operations.fault': { status: 500, title: 'Something went wrong here.' },
   'operations.provider-malformed': { status: 502, title: 'What the provider sent cannot be read.' },
   'operations.provider-refused': { status: 502, title: 'The provider refuses this.' },
+  'operations.kafka-refused': { status: 502, title: 'Kafka refuses this.' },
+  'operations.kafka-unavailable': {
+    status: 503,
+    title: 'Kafka does not answer now.',
+    retryAfterSeconds: 5,
+  },
   'operations.provider-unavailable': { status: 503, title: 'The provider does not answer now.' },
   'operations.stopping': {
     status: 503,
@@ -32,7 +38,14 @@ export const answers = {
     status: 503,
     title: 'The store cannot be read or written now: `tramline check` says what to look at.',
   },
-} as const;
+} as const satisfies Record<string, Answer>;
+
+interface Answer {
+  status: number;
+  title: string;
+  /** How long who asked may wait, where something that is away is asked anew each time. */
+  retryAfterSeconds?: number;
+}
 
 export type AnswerCode = keyof typeof answers;
 
@@ -44,6 +57,8 @@ const codeOfProblem: Partial<Record<ProblemCode, AnswerCode>> = {
   'command.expired': 'operations.expired',
   'store.unavailable': 'operations.unavailable',
   'store.closed': 'operations.stopping',
+  'publish.unavailable': 'operations.kafka-unavailable',
+  'publish.refused': 'operations.kafka-refused',
   'provider.unavailable': 'operations.provider-unavailable',
   'provider.malformed': 'operations.provider-malformed',
   'provider.refused': 'operations.provider-refused',
@@ -51,7 +66,8 @@ const codeOfProblem: Partial<Record<ProblemCode, AnswerCode>> = {
 };
 
 export function refuse(response: Response, code: AnswerCode, detail?: string): void {
-  const { status, title } = answers[code];
+  const { status, title, retryAfterSeconds }: Answer = answers[code];
+  if (retryAfterSeconds !== undefined) response.set('retry-after', String(retryAfterSeconds));
   response
     .status(status)
     .type('application/problem+json')

@@ -185,6 +185,28 @@ test.each([
   expect(ended).toMatchObject({ code, error: expect.stringContaining(said) });
 });
 
+test.each([
+  ['is away', 'publish.unavailable', []],
+  ['is away, for a dry run as well', 'publish.unavailable', ['--dry-run']],
+  ['refuses to name the topic', 'publish.refused', []],
+] as const)(
+  'history whose Kafka %s is refused in its words, also through the service',
+  async (_, code, words) => {
+    const { shell } = replaying();
+    shell.api.startReplay = () => Promise.reject(new Problem(code, 'Kafka cannot be used: no answer'));
+    const asked = ['replay', '--kind', 'equipment', '--to-topic', 'audit', ...words];
+    const said = {
+      code: 1,
+      out: '',
+      error: expect.stringMatching(/^tramline: Kafka cannot be used: no answer\n$/m),
+    };
+    expect(await shell.run(...asked)).toMatchObject(said);
+    const server = await serveFor(shell);
+    const through = await shell.run(...asked).finally(() => server.close(0));
+    expect(through).toMatchObject(said);
+  },
+);
+
 test.each([[['--event', 'x']], [['--kind', 'tractor']]])('%j is a mistake', async (words) => {
   expect((await makeShell().run('replay', ...words)).code).toBe(2);
 });

@@ -28,6 +28,8 @@ let sample: SampleStore;
 let server: OperationsServer;
 let faults: unknown[];
 let released: number;
+/** What a replay that is to begin throws; null: nothing. */
+let unfit: Error | null;
 let ready: { status: 'ready' } | { status: 'not-ready'; reason: string };
 
 const replayView = (wanted: Partial<ReplayWanted> = {}): ReplayView => ({
@@ -53,6 +55,7 @@ function open(token: Secret | null = null): OperationsServer {
   sample = makeSampleStore();
   faults = [];
   released = 0;
+  unfit = null;
   ready = { status: 'ready' };
   server = makeOperationsServer({
     api: makeApi({
@@ -74,7 +77,13 @@ function open(token: Secret | null = null): OperationsServer {
       }),
       provider: null,
       sync: { begin: () => idleView(), view: idleView },
-      replay: { begin: async (wanted) => replayView(wanted), view: () => replayView() },
+      replay: {
+        begin: async (wanted) => {
+          if (unfit !== null) throw unfit;
+          return replayView(wanted);
+        },
+        view: () => replayView(),
+      },
       sandbox: async () => ({ plan: 'production', limits: [] }),
       connections: sample.connections,
       subscriptions: null,
@@ -364,6 +373,24 @@ describe('on this machine, without a token', () => {
     expect([fault.status, faults.length]).toEqual([500, 1]);
     expect(unavailable.text + fault.text).not.toContain('canary');
   });
+
+  test.each([
+    ['publish.unavailable', '', 503, '5'],
+    ['publish.unavailable', '&dryRun=true', 503, '5'],
+    ['publish.refused', '', 502, undefined],
+  ] as const)(
+    'history whose Kafka says %s is no fault of ours%s: %s, with the reason',
+    async (code, more, status, seconds) => {
+      unfit = new Problem(code, 'Kafka cannot be used: no answer');
+      const told = await ask('post', `/api/replay?kind=equipment&toTopic=audit${more}`);
+      expect([told.status, told.body.detail, told.headers['retry-after'], faults]).toEqual([
+        status,
+        'Kafka cannot be used: no answer',
+        seconds,
+        [],
+      ]);
+    },
+  );
 
   test('a process that stops says so, and where to ask again, and nothing of the store', async () => {
     sample.failure = new Problem('store.closed', 'the process stops');
