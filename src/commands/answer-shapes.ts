@@ -224,6 +224,8 @@ const replay: Shape<ReplayView> = z.looseObject({
   keys: number,
   replayed: number,
   calls: number,
+  parked: number,
+  forgotten: number,
   callsLeft: number.nullable(),
   startedAt: textOrNull,
   tookMs: number,

@@ -115,6 +115,7 @@ async function follow(
 
 function tell({ output }: CommandContext, view: ReplayView): void {
   const { selected, keys, replayed, calls, callsLeft, how, toTopic, dryRun, tookMs } = view;
+  const waits = waitsOf(view);
   const done = doneOf(how);
   // Of history all of a key's records go; how many of them are its newest says nothing.
   const ofKeys = how === 'history' ? '' : `, ${keys} keys`;
@@ -122,18 +123,28 @@ function tell({ output }: CommandContext, view: ReplayView): void {
   else if (dryRun) {
     const count = how === 'history' ? `${selected} events go to ${toTopic}` : `${keys} keys`;
     const budget = callsLeft === null ? '' : `; ${callsLeft} calls left in the sandbox`;
-    output.line(`${selected} events selected: ${count}; about ${calls} calls to the provider${budget}`);
+    output.line(
+      `${selected} events selected: ${count}; about ${calls} calls to the provider${budget}${waits}`,
+    );
   } else {
     if (view.resumed)
       output.line(
         `goes on with the one that was left at ${view.leftAt}: ${view.replayedBefore} ${done} then`,
       );
-    output.line(`${selected} events selected${ofKeys}: ${replayed} ${done}, ${(tookMs / 1000).toFixed(1)} s`);
+    output.line(
+      `${selected} events selected${ofKeys}: ${replayed} ${done}, ${(tookMs / 1000).toFixed(1)} s${waits}`,
+    );
   }
   if (view.earlierUnsent > 0)
     output.warn(`${view.earlierUnsent} records of an earlier replay still wait to be sent`);
   if (view.state !== 'stopped') return;
   output.warn(`stopped: ${view.reason}; ${nextOf(how)}`);
+}
+
+/** Of resources to be read again, what is not read now. */
+function waitsOf({ parked, forgotten }: ReplayView): string {
+  const parkedOnes = parked === 0 ? '' : `; ${parked} parked until a customer acts (\`tramline parked\`)`;
+  return forgotten === 0 ? parkedOnes : `${parkedOnes}; ${forgotten} of forgotten organizations left out`;
 }
 
 function nextOf(how: ReplayWanted['how']): string {

@@ -50,7 +50,14 @@ export interface SelectedEvent {
   bytes: number;
   /** Nothing newer was decided under its key, and it does not wait to be sent. */
   newest: boolean;
+  reading: Reading | null;
 }
+
+/**
+ * When a resource that is due is read: `now`; `parked`, as long as its organization waits for its customer; `forgotten`,
+ * not at all, since nothing is done for its organization. null, of an event: it has no resource.
+ */
+export type Reading = 'now' | 'parked' | 'forgotten';
 
 /** As many rows were looked at as a page may hold; `after` is the last of them, null at the end. */
 export interface SelectedPage {
@@ -106,8 +113,12 @@ export interface ReplayView extends ReplayCounts {
   replayedBefore: number;
   /** Records of earlier replays that still waited to be sent when this one had ended. */
   earlierUnsent: number;
-  /** Calls to the provider that its reads need, about. */
+  /** Calls to the provider that its reads need now, about. */
   calls: number;
+  /** Of its reads, those that wait until a customer acts. */
+  parked: number;
+  /** Resources of forgotten organizations, which it does not have read. */
+  forgotten: number;
   /** What the provider's sandbox leaves of calls in this month; null without one. */
   callsLeft: number | null;
   startedAt: string | null;

@@ -163,7 +163,15 @@ function refuseUnclear({ events, organizationId, kind, how, toTopic }: ReplayWan
 }
 
 function begun(wanted: ReplayWanted, startedAtMs: number): Shown {
-  const rest = { former: null, calls: 0, earlierUnsent: 0, reason: null, endedAtMs: null };
+  const rest = {
+    former: null,
+    calls: 0,
+    parked: 0,
+    forgotten: 0,
+    earlierUnsent: 0,
+    reason: null,
+    endedAtMs: null,
+  };
   return { wanted, state: 'running', counts: none, startedAtMs, ...rest };
 }
 

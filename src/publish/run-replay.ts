@@ -4,6 +4,7 @@
  * at most. No decision is made here about what is newest: the store makes it when it marks.
  */
 import {
+  type Reading,
   type ReplayCounts,
   type ReplayRun,
   type ReplaySelection,
@@ -57,6 +58,8 @@ export interface Progress {
   wanted: ReplayWanted;
   counts: ReplayCounts;
   calls: number;
+  parked: number;
+  forgotten: number;
   /** What had been done of it, and when that was left; null when it began. */
   former: { counts: ReplayCounts; leftAtMs: number } | null;
   earlierUnsent: number;
@@ -156,8 +159,12 @@ export class ReplayRunner {
         const last = index === chunks.length - 1 ? (page.after ?? run.until) : events.at(-1)!.row;
         const counts = sumOf(progress.counts, { selected: events.length, keys: newest.length, replayed: 0 });
         const rows = (isHistory ? events : newest).map(({ row }) => row);
-        const calls = newest.filter(({ key }) => !key.includes('/organization-access/')).length;
-        if (wanted.how === 'reads') progress.calls += calls;
+        if (wanted.how === 'reads') {
+          const count = (wanted: Reading) => newest.filter(({ reading }) => reading === wanted).length;
+          progress.calls += count('now');
+          progress.parked += count('parked');
+          progress.forgotten += count('forgotten');
+        }
         if (!wanted.dryRun) {
           const step = {
             replay: run.replay,

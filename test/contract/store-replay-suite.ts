@@ -5,7 +5,7 @@
 import { bytesHashOf, type OutboxRow } from '../../src/model/event';
 import { type ReplayRun, type ReplaySelection, replayLease } from '../../src/model/replay';
 import type { TakenTask } from '../../src/model/task';
-import { address, type DamageableStore, draftOf, goneBy, Hand, header, hintOf } from './store-hand';
+import { address, type DamageableStore, draftOf, goneBy, Hand, header, hintOf, terms } from './store-hand';
 
 const all: ReplaySelection = { events: null, keys: null, organizationId: null, kind: null };
 const topic = 'tramline.equipment.v1';
@@ -493,6 +493,31 @@ export function storeReplaySuite(name: string, open: () => Promise<DamageableSto
       await bring();
       const run = await hand.store.beginReplay('x');
       expect(await hand.store.readAgain(stepOf(run, 9), rowsOf(await select()))).toBe(1);
+    });
+
+    test('of a forgotten organization nothing is due, journalled or counted; of a blocked one it waits, and counts', async () => {
+      for (const [id, organizationId] of [
+        ['1', '4711'],
+        ['2', '99'],
+      ] as const)
+        await hand.publish(id, 'a', { organizationId });
+      await sendToKafka();
+      await hand.observe(terms, '99');
+      await hand.store.forgetOrganization('4711');
+      const selected = (await select()).filter(({ reading }) => reading !== null);
+      expect(selected.map(({ reading }) => reading)).toEqual(['forgotten', 'parked']);
+      const before = await hand.store.explain(address('1'));
+      const run = await hand.store.beginReplay('x');
+      expect(await hand.store.readAgain(stepOf(run, 9), rowsOf(selected))).toBe(1);
+      expect(await hand.store.take(10)).toEqual([]);
+      expect(await hand.store.explain(address('1'))).toEqual(before);
+      const views = await hand.store.listOrganizations({ limit: 9, after: null });
+      expect(views.map(({ id, parked }) => [id, parked])).toEqual(
+        expect.arrayContaining([
+          ['4711', 0],
+          ['99', 1],
+        ]),
+      );
     });
 
     test('a page names the first that waits to be sent, and leaves out what the replay sent that goes on', async () => {

@@ -9,11 +9,16 @@ import { topicsOfKind } from '../live-topic';
 import { newestNumber, nothingReplayed, runsKept } from '../store-rules';
 import type { Context } from './context';
 import type { Row } from './database';
+import { isForgotten } from './organizations';
 import { outboxRowOf, rowColumns } from './outbox';
 import { closeEntries } from './quarantine-entries';
 
 /** Of rows `o` with the sequences `s` of their keys. */
 const isNewest = `o.state IN (1, 2) AND o.sequence = ${newestNumber}`;
+
+/** Of tasks `t`: when what is due of them is read. */
+const reading = `coalesce((SELECT CASE WHEN o.access = 'active' THEN 'now' WHEN ${isForgotten} THEN 'forgotten' ELSE 'parked' END
+  FROM organizations o WHERE o.id = t.lane), 'now')`;
 
 export async function beginReplay(
   { database, nowMs }: Context,
@@ -61,8 +66,9 @@ export async function selectReplay(
     limit,
   ))!;
   const rows = await database.all(
-    `SELECT o.id, o.event_id, o.key, o.bytes, o.position, ${isNewest} AS newest
-     FROM outbox o JOIN sequences s ON s.key = o.key
+    `SELECT o.id, o.event_id, o.key, o.bytes, o.position, ${isNewest} AS newest,
+       CASE WHEN t.id IS NOT NULL THEN ${reading} END AS reading
+     FROM outbox o JOIN sequences s ON s.key = o.key LEFT JOIN tasks t ON t.id = o.task_id
      WHERE o.id > $1 AND o.id <= $2 AND o.state < 3
        AND ($3::text[] IS NULL OR o.event_id = ANY($3)) AND ($4::text[] IS NULL OR o.key = ANY($4))
        AND ($5::text IS NULL OR starts_with(o.key, $5)) AND ($6::text IS NULL OR o.topic LIKE $6)
@@ -79,12 +85,13 @@ export async function selectReplay(
   );
   const published = rows.filter(({ position }) => position !== null);
   return {
-    events: published.map(({ id, event_id, key, bytes, newest }) => ({
+    events: published.map(({ id, event_id, key, bytes, newest, reading }) => ({
       row: id,
       eventId: event_id,
       key,
       bytes,
       newest,
+      reading,
     })),
     after: looked.rows < limit ? null : looked.last,
     unsent: rows.find(({ position }) => position === null)?.id ?? null,
@@ -115,7 +122,7 @@ export async function resendNewest(
   return resent.length;
 }
 
-/** What waits is read anyway; what was set aside gets one attempt, as by a hint. */
+/** What waits is read anyway; what was set aside gets one attempt, as by a hint. Nothing is done for who was forgotten. */
 export async function readAgain(context: Context, step: ReplayStep, rows: number[]): Promise<number | null> {
   if (!(await mayMove(context, step))) return null;
   const { database, settings } = context;
@@ -126,10 +133,12 @@ export async function readAgain(context: Context, step: ReplayStep, rows: number
   );
   // Tasks are locked before keys, as by whoever decides about them.
   const tasks = await database.all(
-    'SELECT id, state FROM tasks WHERE id = ANY($1::bigint[]) ORDER BY id FOR NO KEY UPDATE',
+    `SELECT t.id, t.state, ${reading} AS reading FROM tasks t WHERE t.id = ANY($1::bigint[])
+     ORDER BY t.id FOR NO KEY UPDATE OF t`,
     known.map(({ task_id }) => task_id),
   );
-  const states = new Map(tasks.map(({ id, state }) => [id, state]));
+  const readable = tasks.filter((task) => task.reading !== 'forgotten');
+  const states = new Map(readable.map(({ id, state }) => [id, state]));
   const newest = (await newestOf(context, rows)).filter(({ task_id }) => states.has(task_id));
   const due = await database.all(
     `UPDATE tasks SET state = 'due', due_at = greatest($2, least(coalesce(read_at, 0), $2) + $3), settling = false,

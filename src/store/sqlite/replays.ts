@@ -4,17 +4,22 @@
  * and leaves a line in the journal for each record.
  */
 import type { Acknowledgement, OutboxRow } from '../../model/event';
-import type { ReplayRun, ReplaySelection, ReplayStep, SelectedPage } from '../../model/replay';
+import type { Reading, ReplayRun, ReplaySelection, ReplayStep, SelectedPage } from '../../model/replay';
 import { topicsOfKind } from '../live-topic';
 import { newestNumber, nothingReplayed, runsKept } from '../store-rules';
 import type { Context } from './context';
 import type { Row } from './database';
+import { isForgotten } from './inspect';
 import { escapeLike, leads, outboxRowOf, rowColumns } from './outbox';
 import { closeEntry } from './quarantine';
 import { afterGap } from './return-task';
 
 /** Of rows `o` with the sequences `s` of their keys. */
 const isNewest = `o.state IN (1, 2) AND o.sequence = ${newestNumber}`;
+
+/** Of tasks `t`: when what is due of them is read. */
+const reading = `coalesce((SELECT CASE WHEN o.access = 'active' THEN 'now' WHEN ${isForgotten} THEN 'forgotten' ELSE 'parked' END
+  FROM organizations o WHERE o.id = t.lane), 'now')`;
 
 export function beginReplay({ database, nowMs }: Context, asked: string, resumableMs = 0): ReplayRun {
   const beganAt = nowMs();
@@ -64,8 +69,9 @@ export function selectReplay(
     limit,
   )!;
   const rows = database.all(
-    `SELECT o.id, o.event_id, o.key, o.bytes, o.position, ${isNewest} AS newest
-     FROM outbox o CROSS JOIN sequences s ON s.key = o.key
+    `SELECT o.id, o.event_id, o.key, o.bytes, o.position, ${isNewest} AS newest,
+       iif(t.id IS NULL, NULL, ${reading}) AS reading
+     FROM outbox o CROSS JOIN sequences s ON s.key = o.key LEFT JOIN tasks t ON t.id = o.task_id
      WHERE o.id > ? AND o.id <= ? AND o.state < 3
        AND (? IS NULL OR o.event_id IN (SELECT value FROM json_each(?)))
        AND (? IS NULL OR o.key IN (SELECT value FROM json_each(?)))
@@ -89,6 +95,7 @@ export function selectReplay(
       key: String(row.key),
       bytes: Number(row.bytes),
       newest: row.newest === 1,
+      reading: row.reading as Reading | null,
     })),
     after: Number(looked.rows) < limit ? null : Number(looked.last),
     unsent: unsent === undefined ? null : Number(unsent.id),
@@ -113,7 +120,7 @@ export function resendNewest(context: Context, step: ReplayStep, rows: number[])
   return resent;
 }
 
-/** What waits is read anyway; what was set aside gets one attempt, as by a hint. */
+/** What waits is read anyway; what was set aside gets one attempt, as by a hint. Nothing is done for who was forgotten. */
 export function readAgain(context: Context, step: ReplayStep, rows: number[]): number | null {
   if (!mayMove(context, step)) return null;
   const { database, lanes } = context;
@@ -121,10 +128,10 @@ export function readAgain(context: Context, step: ReplayStep, rows: number[]): n
   let read = 0;
   for (const row of newestOf(context, rows)) {
     const task = database.get(
-      'SELECT id, lane, read_at, state FROM tasks WHERE id = ?',
+      `SELECT t.id, t.lane, t.read_at, t.state, ${reading} AS reading FROM tasks t WHERE t.id = ?`,
       row.task_id as number | null,
     );
-    if (task === undefined) continue;
+    if (task === undefined || task.reading === 'forgotten') continue;
     read += 1;
     journal(context, step.replay, row, { at: nowMs, topic: null });
     if (task.state !== 'done' && task.state !== 'quarantined') continue;

@@ -9,7 +9,7 @@ import { makeReplay } from '../../../src/publish/replay';
 import { replayDefaults } from '../../../src/publish/run-replay';
 import { makeHistorySender } from '../../../src/publish/send-history';
 import { openSqlite, settingsFor } from '../../contract/open-sqlite';
-import { Hand, type StoreUnderTest } from '../../contract/store-hand';
+import { Hand, type StoreUnderTest, terms } from '../../contract/store-hand';
 import { makeHandClock } from '../../support/hand-clock';
 import { makeScriptedTarget } from '../../support/scripted-target';
 
@@ -354,6 +354,25 @@ test('resources are made due instead, and a dry run only counts', async () => {
   expect(await run({ ...newest, how: 'reads' })).toMatchObject({ replayed: 2, calls: 2 });
   expect(await hand.store.take(10)).toHaveLength(2);
   expect(due).toBe(1);
+});
+
+test('what waits for a customer is told and costs no call now; of who was forgotten nothing is read', async () => {
+  const { relay, run } = start();
+  for (const [id, organizationId] of [
+    ['1', '4711'],
+    ['2', '99'],
+    ['3', '7'],
+  ] as const)
+    await hand.publish(id, 'a', { organizationId });
+  await sendAll(relay);
+  await hand.observe(terms, '99');
+  await hand.store.forgetOrganization('7');
+  await sendAll(relay);
+  const told = { selected: 3, keys: 3, calls: 1, parked: 1, forgotten: 1 };
+  const reads: ReplayWanted = { ...newest, how: 'reads' };
+  expect(await run({ ...reads, dryRun: true })).toMatchObject({ ...told, replayed: 0 });
+  expect(await run(reads)).toMatchObject({ ...told, replayed: 2 });
+  expect(await hand.store.take(10)).toHaveLength(1);
 });
 
 test('a replay through a process that does not lead waits for the one that does, however busy that is', async () => {

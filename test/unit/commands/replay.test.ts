@@ -20,6 +20,8 @@ const view: ReplayView = {
   keys: 2,
   replayed: 2,
   calls: 0,
+  parked: 0,
+  forgotten: 0,
   callsLeft: null,
   startedAt: '2026-03-01T12:00:00.000Z',
   tookMs: 1500,
@@ -175,6 +177,20 @@ test('a dry run says how many calls reads would cost and what the sandbox leaves
   const { out } = await shell.run('replay', '--kind', 'equipment', '--refetch', '--dry-run');
   expect(out).toContain('about 2 calls to the provider; 90 calls left in the sandbox');
 });
+
+test.each([
+  [['--dry-run'], true],
+  [[], false],
+] as const)(
+  'what is parked, and what is left out of forgotten organizations, is told: %j',
+  async (words, dryRun) => {
+    const { shell } = replaying({ dryRun, how: 'reads', parked: 5, forgotten: 2 });
+    const { out } = await shell.run('replay', '--kind', 'equipment', '--refetch', ...words);
+    expect(out).toContain(
+      '; 5 parked until a customer acts (`tramline parked`); 2 of forgotten organizations left out',
+    );
+  },
+);
 
 test.each([
   [{ selected: 0 }, 3, 'none of these events is kept'],

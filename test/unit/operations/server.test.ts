@@ -46,6 +46,8 @@ const replayView = (wanted: Partial<ReplayWanted> = {}): ReplayView => ({
   keys: 2,
   replayed: 1,
   calls: 0,
+  parked: 0,
+  forgotten: 0,
   callsLeft: null,
   startedAt: '2026-03-01T12:00:00.000Z',
   tookMs: 5,
