@@ -114,7 +114,7 @@ async function follow(
 }
 
 function tell({ output }: CommandContext, view: ReplayView): void {
-  const { selected, keys, replayed, calls, callsLeft, how, toTopic, dryRun, tookMs } = view;
+  const { selected, keys, replayed, callsLeft, how, toTopic, dryRun, tookMs } = view;
   const waits = waitsOf(view);
   const done = doneOf(how);
   // Of history all of a key's records go; how many of them are its newest says nothing.
@@ -123,9 +123,7 @@ function tell({ output }: CommandContext, view: ReplayView): void {
   else if (dryRun) {
     const count = how === 'history' ? `${selected} events go to ${toTopic}` : `${keys} keys`;
     const budget = callsLeft === null ? '' : `; ${callsLeft} calls left in the sandbox`;
-    output.line(
-      `${selected} events selected: ${count}; about ${calls} calls to the provider${budget}${waits}`,
-    );
+    output.line(`${selected} events selected: ${count}; ${callsOf(view)}${budget}${waits}`);
   } else {
     if (view.resumed)
       output.line(
@@ -139,6 +137,13 @@ function tell({ output }: CommandContext, view: ReplayView): void {
     output.warn(`${view.earlierUnsent} records of an earlier replay still wait to be sent`);
   if (view.state !== 'stopped') return;
   output.warn(`stopped: ${view.reason}; ${nextOf(how)}`);
+}
+
+/** A read that fails is tried again, and its attempts are not counted. */
+function callsOf({ calls, how }: ReplayView): string {
+  return how === 'reads'
+    ? `at most ${calls} calls to the provider, with settling reads`
+    : 'no calls to the provider';
 }
 
 /** Of resources to be read again, what is not read now. */

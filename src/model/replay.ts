@@ -113,7 +113,7 @@ export interface ReplayView extends ReplayCounts {
   replayedBefore: number;
   /** Records of earlier replays that still waited to be sent when this one had ended. */
   earlierUnsent: number;
-  /** Calls to the provider that its reads need now, about. */
+  /** Calls to the provider that its reads need now, and the settling reads after them: at most, while none has to be tried again. */
   calls: number;
   /** Of its reads, those that wait until a customer acts. */
   parked: number;

@@ -49,9 +49,11 @@ export interface ReplayOptions extends Omit<ReplayHoldOptions, 'clock'> {
   backlogMax: number;
   /** How long the relay may send nothing before the replay stops. */
   patienceMs: number;
+  /** Whether a read that finds nothing changed earns one more. */
+  settles: boolean;
 }
 
-export const replayDefaults = { pageRows: 2000, backlogMax: 1000, patienceMs: 60_000 };
+export const replayDefaults = { pageRows: 2000, backlogMax: 1000, patienceMs: 60_000, settles: true };
 
 /** How far one has come. */
 export interface Progress {
@@ -161,7 +163,8 @@ export class ReplayRunner {
         const rows = (isHistory ? events : newest).map(({ row }) => row);
         if (wanted.how === 'reads') {
           const count = (wanted: Reading) => newest.filter(({ reading }) => reading === wanted).length;
-          progress.calls += count('now');
+          // Most find nothing changed.
+          progress.calls += count('now') * (this.options.settles ? 2 : 1);
           progress.parked += count('parked');
           progress.forgotten += count('forgotten');
         }

@@ -40,7 +40,8 @@ export function replayOf(settings: Settings, parts: ReplayParts): Replay {
     callsLeft: () => meter.view().limits.find(({ limit }) => limit === 'calls')?.left ?? null,
   };
   const leaseMs = settings.leaseSeconds * 1000;
-  return makeReplay(doors, { ...replayDefaults, holder, leaseMs }, troubleOf(observer, 'kafka'));
+  const settles = settings.settleSeconds > 0;
+  return makeReplay(doors, { ...replayDefaults, holder, leaseMs, settles }, troubleOf(observer, 'kafka'));
 }
 
 function historyOf(settings: Settings, clock: Clock): HistorySender | null {

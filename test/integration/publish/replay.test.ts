@@ -51,6 +51,7 @@ function start({
   holder = 'a',
   history = makeScriptedTarget(),
   store = hand.store,
+  settles = false,
 } = {}) {
   const target = makeScriptedTarget();
   const relay = makeRelay(hand.store, target, { ...relayDefaults, clock, holder });
@@ -71,7 +72,7 @@ function start({
     forbidden: () => null,
     callsLeft: () => 100,
   };
-  const options = { ...replayDefaults, pageRows, holder, leaseMs, patienceMs: 1000 };
+  const options = { ...replayDefaults, pageRows, holder, leaseMs, patienceMs: 1000, settles };
   const replay = makeReplay(doors, options, (error) => failures.push(error));
   const run = async (wanted: ReplayWanted) => {
     await replay.begin(wanted);
@@ -354,6 +355,13 @@ test('resources are made due instead, and a dry run only counts', async () => {
   expect(await run({ ...newest, how: 'reads' })).toMatchObject({ replayed: 2, calls: 2 });
   expect(await hand.store.take(10)).toHaveLength(2);
   expect(due).toBe(1);
+});
+
+test('reads cost twice the calls where each that finds nothing changed earns a settling one', async () => {
+  const { relay, run } = start({ settles: true });
+  for (const id of ['1', '2']) await hand.publish(id, 'a');
+  await sendAll(relay);
+  expect(await run({ ...newest, how: 'reads', dryRun: true })).toMatchObject({ keys: 2, calls: 4 });
 });
 
 test('what waits for a customer is told and costs no call now; of who was forgotten nothing is read', async () => {

@@ -175,7 +175,7 @@ test.each([
 test('a dry run says how many calls reads would cost and what the sandbox leaves', async () => {
   const { shell } = replaying({ dryRun: true, how: 'reads', calls: 2, callsLeft: 90 });
   const { out } = await shell.run('replay', '--kind', 'equipment', '--refetch', '--dry-run');
-  expect(out).toContain('about 2 calls to the provider; 90 calls left in the sandbox');
+  expect(out).toContain('at most 2 calls to the provider, with settling reads; 90 calls left in the sandbox');
 });
 
 test.each([
