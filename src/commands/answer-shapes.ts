@@ -223,6 +223,7 @@ const replay: Shape<ReplayView> = z.looseObject({
   selected: number,
   keys: number,
   replayed: number,
+  unknown: z.array(text),
   calls: number,
   parked: number,
   forgotten: number,

@@ -65,7 +65,7 @@ async function run(context: CommandContext, options: Options): Promise<number> {
   );
   tell(context, view);
   if (interrupted.aborted) return exitCodes.interrupted;
-  if (wanted.events !== null && view.selected === 0 && view.state === 'ended')
+  if (view.state === 'ended' && wanted.events?.every((id) => view.unknown.includes(id)))
     throw new Problem('command.not-found', 'none of these events is kept');
   return view.state === 'ended' ? exitCodes.done : exitCodes.failed;
 }
@@ -133,6 +133,8 @@ function tell({ output }: CommandContext, view: ReplayView): void {
       `${selected} events selected${ofKeys}: ${replayed} ${done}, ${(tookMs / 1000).toFixed(1)} s${waits}`,
     );
   }
+  if (view.unknown.length > 0)
+    output.warn(`not among the published events that are kept: ${view.unknown.join(', ')}`);
   if (view.earlierUnsent > 0)
     output.warn(`${view.earlierUnsent} records of an earlier replay still wait to be sent`);
   if (view.state !== 'stopped') return;

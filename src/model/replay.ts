@@ -68,7 +68,7 @@ export interface SelectedPage {
 }
 
 export interface ReplayCounts {
-  /** Published events that were selected. */
+  /** Published events that were selected; of named ones, these alone, whatever else their keys have. */
   selected: number;
   /** Keys among them whose newest event can be sent again. */
   keys: number;
@@ -113,6 +113,8 @@ export interface ReplayView extends ReplayCounts {
   replayedBefore: number;
   /** Records of earlier replays that still waited to be sent when this one had ended. */
   earlierUnsent: number;
+  /** Named events that are not among the published ones that are kept. */
+  unknown: string[];
   /** Calls to the provider that its reads need now, and the settling reads after them: at most, while none has to be tried again. */
   calls: number;
   /** Of its reads, those that wait until a customer acts. */

@@ -165,6 +165,7 @@ function refuseUnclear({ events, organizationId, kind, how, toTopic }: ReplayWan
 function begun(wanted: ReplayWanted, startedAtMs: number): Shown {
   const rest = {
     former: null,
+    unknown: [],
     calls: 0,
     parked: 0,
     forgotten: 0,

@@ -59,6 +59,7 @@ export const replayDefaults = { pageRows: 2000, backlogMax: 1000, patienceMs: 60
 export interface Progress {
   wanted: ReplayWanted;
   counts: ReplayCounts;
+  unknown: string[];
   calls: number;
   parked: number;
   forgotten: number;
@@ -117,10 +118,12 @@ export class ReplayRunner {
     return moved(await this.doors.store.noteHistory(step, topic, sent));
   }
 
-  private async selectionOf(wanted: ReplayWanted): Promise<ReplaySelection> {
-    const { events, organizationId, kind, how } = wanted;
+  /** Of named events it is told which are not there, and but for history they stand for their keys. */
+  private async selectionOf(progress: Progress): Promise<ReplaySelection> {
+    const { events, organizationId, kind, how } = progress.wanted;
     const selection = { events, keys: null, organizationId, kind };
-    if (events === null || how === 'history') return selection;
+    if (events === null) return selection;
+    const unknown = new Set(events);
     const keys = new Set<string>();
     for (let after: number | null = 0; after !== null; ) {
       const page = await this.doors.store.selectReplay(
@@ -129,9 +132,14 @@ export class ReplayRunner {
         Number.MAX_SAFE_INTEGER,
         this.options.pageRows,
       );
-      for (const { key } of page.events) keys.add(key);
+      for (const { key, eventId } of page.events) {
+        keys.add(key);
+        unknown.delete(eventId);
+      }
       after = page.after;
     }
+    progress.unknown = [...unknown];
+    if (how === 'history') return selection;
     return { events: null, keys: [...keys], organizationId: null, kind: null };
   }
 
@@ -144,7 +152,8 @@ export class ReplayRunner {
 
   async runAll(progress: Progress): Promise<void> {
     const { wanted } = progress;
-    const selection = await this.selectionOf(wanted);
+    const selection = await this.selectionOf(progress);
+    const named = wanted.events === null ? null : new Set(wanted.events);
     const run = await this.beginRun(wanted);
     const { leftAtMs, counts: before } = run;
     if (leftAtMs !== null) progress.former = { counts: before, leftAtMs };
@@ -159,7 +168,8 @@ export class ReplayRunner {
       for (const [index, events] of chunks.entries()) {
         const newest = events.filter((event) => event.newest);
         const last = index === chunks.length - 1 ? (page.after ?? run.until) : events.at(-1)!.row;
-        const counts = sumOf(progress.counts, { selected: events.length, keys: newest.length, replayed: 0 });
+        const selected = events.filter(({ eventId }) => named?.has(eventId) ?? true).length;
+        const counts = sumOf(progress.counts, { selected, keys: newest.length, replayed: 0 });
         const rows = (isHistory ? events : newest).map(({ row }) => row);
         if (wanted.how === 'reads') {
           const count = (wanted: Reading) => newest.filter(({ reading }) => reading === wanted).length;

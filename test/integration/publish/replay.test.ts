@@ -117,6 +117,23 @@ test('an older event that is named stands for its key', async () => {
   expect(target.written.map(({ sequence }) => sequence)).toEqual([1, 2, 2]);
 });
 
+test.each([
+  ['newest', null],
+  ['reads', null],
+  ['history', 'audit'],
+] as const)(
+  'of named events, replayed as %s, those alone are selected, and the unknown ones are named',
+  async (how, toTopic) => {
+    const { relay, run } = start();
+    for (const content of ['a', 'b', 'c']) await hand.publish('1', content);
+    const [older] = await hand.records();
+    await sendAll(relay);
+    const unknown = 'f'.repeat(32);
+    const view = await run({ ...nothing, events: [unknown, older!.eventId, unknown], how, toTopic });
+    expect(view).toMatchObject({ state: 'ended', selected: 1, replayed: 1, unknown: [unknown] });
+  },
+);
+
 test('history goes to another topic, whole and in order, and its places are known', async () => {
   const { history, target, relay, run } = start();
   for (const content of ['a', 'b', 'c']) await hand.publish('1', content);

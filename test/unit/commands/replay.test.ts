@@ -19,6 +19,7 @@ const view: ReplayView = {
   selected: 4,
   keys: 2,
   replayed: 2,
+  unknown: [],
   calls: 0,
   parked: 0,
   forgotten: 0,
@@ -193,7 +194,7 @@ test.each([
 );
 
 test.each([
-  [{ selected: 0 }, 3, 'none of these events is kept'],
+  [{ selected: 0, unknown: [id] }, 3, 'none of these events is kept'],
   [{ state: 'stopped', reason: 'audit: no' } as const, 1, 'stopped: audit: no'],
 ])('a replay that is %j ends with %i', async (more, code, said) => {
   const { shell } = replaying(more);
@@ -222,6 +223,18 @@ test.each([
     expect(through).toMatchObject(said);
   },
 );
+
+test('of two named events the one that is not there is told, and the other is replayed', async () => {
+  const { shell } = replaying({ selected: 1, unknown: [id] });
+  const { code, error } = await shell.run('replay', '--event', id, '--event', 'b'.repeat(32));
+  expect(code).toBe(0);
+  expect(error).toContain(`not among the published events that are kept: ${id}`);
+});
+
+test('one that goes on and has nothing left to select is no mistake', async () => {
+  const { shell } = replaying({ selected: 0, resumed: true, leftAt: '2026-11-22T11:34:10.000Z' });
+  expect((await shell.run('replay', '--event', id, '--to-topic', 'audit')).code).toBe(0);
+});
 
 test.each([[['--event', 'x']], [['--kind', 'tractor']]])('%j is a mistake', async (words) => {
   expect((await makeShell().run('replay', ...words)).code).toBe(2);

@@ -45,6 +45,7 @@ const replayView = (wanted: Partial<ReplayWanted> = {}): ReplayView => ({
   selected: 3,
   keys: 2,
   replayed: 1,
+  unknown: [],
   calls: 0,
   parked: 0,
   forgotten: 0,
