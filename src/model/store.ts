@@ -376,7 +376,7 @@ export interface Replays {
    * done: the replay has ended or is further, or the lease of the step is not held now. So with the next ones.
    */
   resendNewest(step: ReplayStep, rows: number[]): Promise<number | null>;
-  /** The resources of those rows that are the newest of their keys are due unless they wait; how many such rows are. */
+  /** Of those rows that are the newest of their keys the resources are due unless they wait, but for those of the forgotten; how many. */
   readAgain(step: ReplayStep, rows: number[]): Promise<number | null>;
   /** Those rows whole, in their order. */
   readHistory(rows: number[]): Promise<OutboxRow[]>;
