@@ -172,6 +172,7 @@ function webhookOf(
       observer.deliveryRefused({ status, reason, tookMs });
       if (reason === 'fault') observer.fault('webhook', cause);
     },
+    storeRefused: (detail) => observer.trouble({ place: 'store', code: 'store.refused', detail }),
     keepSample: async (bodyHash, detail, raw) => {
       await store.keepSample({ bodyHash, detail, raw: raw.toString('utf8') });
     },

@@ -167,6 +167,7 @@ async function accept(
     await doors.accept({ ...delivery, messageId, elements: setAside('message-id-reused') });
   } catch (error) {
     if (!isProblem(error, 'store.refused')) throw error;
+    doors.storeRefused?.(error.message);
     await doors.accept({ ...delivery, elements: setAside('store-refused') });
   }
 }

@@ -101,6 +101,8 @@ export interface WebhookDoors {
    * free of tokens. What it throws is answered 503.
    */
   keepSample(bodyHash: string, fault: BodyFault, raw: Buffer): Promise<void>;
+  /** The store found a delivery itself at fault, which is set aside: why. */
+  storeRefused?(detail: string): void;
 }
 
 /** The limits in force. Throws `settings.invalid` when no kind of authentication is named. */

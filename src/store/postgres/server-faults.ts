@@ -83,8 +83,11 @@ export function problemOf(error: unknown): Problem {
   );
 }
 
-/** Errors of sockets have a code; those of the driver are about a connection. What is left is a fault of ours. */
+/**
+ * Errors of sockets have a code; what the driver says in words of its own, such as that a client was closed, is a plain error.
+ * A fault of ours is of a kind, such as a TypeError.
+ */
 function isOutside(error: unknown): boolean {
   if (codeOf(error) !== undefined) return true;
-  return error instanceof Error && /connection|timeout|terminated|ended|pool/i.test(error.message);
+  return error instanceof Error && Object.getPrototypeOf(error) === Error.prototype;
 }

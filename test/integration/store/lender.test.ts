@@ -5,6 +5,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Database, openDatabase } from '../../../src/store/postgres/database';
 import { type PostgresServer, startPostgres } from '../../support/postgres';
+import { until } from '../../support/until';
 
 describe('a server with two places', () => {
   let server: PostgresServer;
@@ -19,7 +20,14 @@ describe('a server with two places', () => {
     await server.query('DROP ROLE few');
     await server.stop();
   });
-  beforeEach(() => {
+  /** A session ends at the server a moment after its connection. */
+  const allLeft = () =>
+    until(
+      async () => (await server.query(`SELECT 1 FROM pg_stat_activity WHERE usename = 'few'`)).length === 0,
+      { withinMs: 10_000, everyMs: 10, what: 'its sessions to end' },
+    );
+  beforeEach(async () => {
+    await allLeft();
     const limited = Object.assign(new URL(url), { username: 'few', password: 'few' });
     database = openDatabase({ url: limited.href, connections: 6 });
   });
@@ -46,6 +54,7 @@ describe('a server with two places', () => {
     await Promise.all([hold(others, 100), hold(others, 100)]);
     await expect(hold(database, 0)).rejects.toMatchObject({ code: 'store.unavailable' });
     await others.close();
+    await allLeft();
     expect(await hold(database, 0)).toBe(1);
   });
 
