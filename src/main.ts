@@ -61,9 +61,10 @@ export async function startService(loaded: LoadedSettings, around?: Around): Pro
   // What counts reads the store, and so comes after it.
   let count: SetAside = () => {};
   const opened = await openStore(settings, (reason) => count(reason));
-  const observer = observerOf(settings, opened, () => parts.worker);
+  const ready = readyOf(settings, opened);
+  const observer = observerOf(settings, opened, ready, () => parts.worker);
   count = observer.setAside;
-  const health = makeHealth(readyOf(settings, opened));
+  const health = makeHealth(ready);
   const parts: Parts = {
     health,
     webhook: null,
@@ -75,11 +76,11 @@ export async function startService(loaded: LoadedSettings, around?: Around): Pro
   };
   for (const text of loaded.warnings) observer.log.setting({ text });
   try {
-    const ready = await begin(loaded, parts, around);
+    const begun = await begin(loaded, parts, around);
     parts.worker?.start();
     health.markStarted();
     const stop = (servesMs = 0) => stopAll(settings, parts, servesMs);
-    return { ready, observer, worker: parts.worker, store: opened, stop };
+    return { ready: begun, observer, worker: parts.worker, store: opened, stop };
   } catch (error) {
     await closeAll(parts, failedStartMs);
     await observer.close();
@@ -129,12 +130,17 @@ function takesConsents(settings: Settings): boolean {
   return [...needed, providerClientKey, providerClientSecret].every((value) => value !== null);
 }
 
-function observerOf(settings: Settings, store: Store, worker: () => Worker | null): Observer {
+function observerOf(
+  settings: Settings,
+  store: Store,
+  ready: () => Promise<void>,
+  worker: () => Worker | null,
+): Observer {
   return makeObserver({
     log: { level: settings.logLevel, service: settings.otelServiceName, nowMs: systemClock.nowMs },
     telemetry: { ...telemetryWishes(settings), version, instance: randomUUID() },
     gauges: {
-      ready: readyOf(settings, store),
+      ready,
       counts: () => store.counts(),
       sandboxLeft: () => worker()?.meter.view().limits ?? [],
       alerts: async () => ({
