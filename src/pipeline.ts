@@ -190,7 +190,7 @@ async function attempt(path: Path, task: TakenTask, signal: AbortSignal, left: (
     tell(path, error);
     span.end({ outcome: 'failed', errorType: 'failed' });
     const { leaseMs, ending } = path.settings;
-    const backMs = backoffMs(task.attempts + 1, ending.backoff, ending.random);
+    const backMs = backoffMs(task.attempts, ending.backoff, ending.random);
     await letGo(task, error, { leaseMs, backMs }, path, signal);
   }
 }

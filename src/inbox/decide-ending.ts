@@ -50,7 +50,7 @@ export type Ending =
  * A failure that is not the item's own is tried again at least so often: of what waits for a provider, something always
  * finds out soon that it is back. What was not even tried waits longer, so that a backlog does not turn over and over.
  */
-const sharedWaitMsMax = 30_000;
+export const sharedWaitMsMax = 30_000;
 
 /**
  * One failure ages an item by at most this more than the longest wait between two attempts: while we were down ourselves

@@ -1,15 +1,16 @@
 /**
  * What becomes of a task whose ending could not be written. It must not wait for its lease, since the store may be back
- * in a second; and what can never be written must not come back for ever. Nothing is decided about the read itself.
+ * in a second; what can never be written must not come back for ever; and a store that gives tasks out and takes no
+ * endings must not have the provider asked each second. Nothing is decided about the read itself.
  */
 import { isProblem } from '../model/problem';
 import type { Inbox } from '../model/store';
 import type { TakenTask } from '../model/task';
 import type { Clock } from '../tools/clock';
-import { heldBy } from './decide-ending';
+import { heldBy, sharedWaitMsMax } from './decide-ending';
 
 export interface LetGoDoors {
-  store: Pick<Inbox, 'postpone' | 'quarantineTask' | 'releaseLeases'>;
+  store: Pick<Inbox, 'postpone' | 'quarantineTask'>;
   clock: Clock;
 }
 
@@ -17,8 +18,9 @@ export interface LetGoDoors {
 const againMs = 1000;
 
 /**
- * A store that was away: the task is due again as soon as it is back. A call that the store refused: an operator looks
- * at it. A fault of ours: it waits for `backMs`. Tries until the lease is over or `signal` aborts. Never throws.
+ * A call that the store refused: an operator looks at it. A store that was away, or a fault of ours: once it is back, it
+ * waits for `backMs`, where the store is at fault no longer than what waits for the provider. Tries until the lease is
+ * over or `signal` aborts. Never throws.
  */
 export async function letGo(
   task: TakenTask,
@@ -39,9 +41,13 @@ export async function letGo(
         raw: null,
       });
     }
-    if (isProblem(error)) return store.releaseLeases([task]);
+    const waits = { ...held, own: false, agedMs: 0 };
+    if (isProblem(error)) {
+      const dueInMs = Math.min(times.backMs, sharedWaitMsMax);
+      return store.postpone({ ...waits, dueInMs, code: 'store-away', detail: error.message });
+    }
     const detail = error instanceof Error ? error.name : null;
-    return store.postpone({ ...held, dueInMs: times.backMs, own: false, agedMs: 0, code: 'fault', detail });
+    return store.postpone({ ...waits, dueInMs: times.backMs, code: 'fault', detail });
   };
   const untilMs = clock.nowMs() + times.leaseMs;
   while (clock.nowMs() < untilMs) {

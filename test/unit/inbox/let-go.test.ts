@@ -21,23 +21,32 @@ function stage(failures: ProblemCode[] = []) {
   const store = {
     postpone: verb('postpone'),
     quarantineTask: verb('quarantineTask'),
-    releaseLeases: verb('releaseLeases'),
   };
   const cut = new AbortController();
-  const begin = (error: unknown) =>
-    letGo(task, error, { leaseMs: 5000, backMs: 700 }, { store, clock }, cut.signal);
+  const begin = (error: unknown, backMs = 700) =>
+    letGo(task, error, { leaseMs: 5000, backMs }, { store, clock }, cut.signal);
   return { calls, clock, cut, begin };
 }
 
 const away = new Problem('store.unavailable', 'away');
 
-test('a store that was away has the task back as soon as it answers', async () => {
+const waits = { ...held, dueInMs: 700, own: false, agedMs: 0, code: 'store-away', detail: 'away' };
+
+test('a store that was away has the task back as soon as it answers, for a try a little later', async () => {
   const { calls, clock, begin } = stage(['store.unavailable', 'store.unavailable']);
   const done = begin(away);
   expect(calls).toEqual([]);
   for (let second = 0; second < 3; second += 1) await clock.advance(1000);
   await done;
-  expect(calls).toEqual(Array.from({ length: 3 }, () => ['releaseLeases', [task]]));
+  expect(calls).toEqual(Array.from({ length: 3 }, () => ['postpone', waits]));
+});
+
+test('a store that takes no endings has the provider asked less and less, at least every half minute', async () => {
+  const { calls, clock, begin } = stage();
+  const done = begin(away, 90_000);
+  await clock.advance(1000);
+  await done;
+  expect(calls).toEqual([['postpone', { ...waits, dueInMs: 30_000 }]]);
 });
 
 test('it is tried until the lease is over, and no longer', async () => {
