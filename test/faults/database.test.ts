@@ -339,6 +339,22 @@ describeWithNeighbour('PostgreSQL', availability, 'processes whose PostgreSQL is
     },
   );
 
+  test('D8: a database that gives tasks out and takes no ending has the provider asked less and less', async () => {
+    await server.query('ALTER TABLE outbox RENAME TO outbox_elsewhere', database);
+    try {
+      const machine = await nextMachine();
+      expect((await postTo(story.service, machine)).status).toBe(204);
+      accepted += 1;
+      const backedOff = "SELECT attempts FROM tasks WHERE code = 'store-away' AND attempts >= 2";
+      await until(async () => (await server.query(backedOff, database)).length > 0, soon);
+      await expectAlive();
+    } finally {
+      await server.query('ALTER TABLE outbox_elsewhere RENAME TO outbox', database);
+    }
+    await expectRecovery();
+    expect(await story.quarantine()).toEqual([]);
+  });
+
   test('D6: a database that says nothing is given up in time, and liveness holds', async () => {
     server.pause();
     try {
