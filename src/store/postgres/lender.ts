@@ -26,7 +26,7 @@ export function makeLender(pool: Pool, waitMs: number): Lender {
   const heldAfter = new WeakMap<PoolClient, number>();
   const madeAtMs = new WeakMap<PoolClient, number>();
   const idle = new Set<PoolClient>();
-  const waiting = new Set<() => void>();
+  const waiting = new Set<(fault?: Problem) => void>();
   let losses = 0;
   let lent = 0;
   /** Connections that are being made. */
@@ -37,13 +37,14 @@ export function makeLender(pool: Pool, waitMs: number): Lender {
   });
   pool.on('remove', (client) => idle.delete(client));
 
-  /** One was given back, or it took too long. */
+  /** One was given back, or it took too long. Throws once there is none to wait for. */
   function returned(withinMs: number): Promise<void> {
-    return new Promise((resolve) => {
-      const done = () => {
+    return new Promise((resolve, reject) => {
+      const done = (fault?: Problem) => {
         clearTimeout(overdue);
         waiting.delete(done);
-        resolve();
+        if (fault === undefined) resolve();
+        else reject(fault);
       };
       const overdue = setTimeout(done, withinMs);
       waiting.add(done);
@@ -58,10 +59,13 @@ export function makeLender(pool: Pool, waitMs: number): Lender {
       return client;
     } catch (error) {
       asked -= 1;
+      const fault = new Problem('store.unavailable', (error as Error).message, error);
       const leftMs = untilMs - performance.now();
-      if (!saysFull(error) || lent + asked === 0 || leftMs <= 0)
-        throw new Problem('store.unavailable', (error as Error).message, error);
-      await returned(leftMs);
+      const isNone = lent + asked + idle.size === 0;
+      if (isNone) for (const tell of [...waiting]) tell(fault);
+      if (!saysFull(error) || isNone || leftMs <= 0) throw fault;
+      // One that came back while the server was asked is had by asking again.
+      if (idle.size === 0) await returned(leftMs);
       return null;
     }
   }

@@ -54,6 +54,33 @@ test('one that is being made is waited for like one that is lent out', async () 
   expect(await second).toBe(client);
 });
 
+test.each([
+  ['the only one', () => {}],
+  ['one of several', () => lend()],
+])('%s that comes back while the server is asked for another is used', async (_which, lendAnother) => {
+  const client = await lend();
+  await lendAnother();
+  const waits = lender.borrow();
+  const before = asked.length;
+  lender.giveBack(client, undefined);
+  asked.at(-1)!.reject(full());
+  await jest.advanceTimersByTimeAsync(0);
+  expect(asked).toHaveLength(before + 1);
+  asked.at(-1)!.resolve(client);
+  expect(await waits).toBe(client);
+});
+
+test('who waits for one that is being made is told as soon as it is not', async () => {
+  const first = expect(lender.borrow()).rejects.toMatchObject({ code: 'store.unavailable' });
+  const second = expect(lender.borrow()).rejects.toMatchObject({ code: 'store.unavailable' });
+  asked[0]!.reject(full());
+  await jest.advanceTimersByTimeAsync(0);
+  asked[1]!.reject(full());
+  await Promise.all([first, second]);
+  expect(asked).toHaveLength(2);
+  expect(jest.getTimerCount()).toBe(0);
+});
+
 test('who waits too long is told that the store is away', async () => {
   await lend();
   const refused = expect(lender.borrow()).rejects.toMatchObject({ code: 'store.unavailable' });
