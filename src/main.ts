@@ -61,10 +61,9 @@ export async function startService(loaded: LoadedSettings, around?: Around): Pro
   // What counts reads the store, and so comes after it.
   let count: SetAside = () => {};
   const opened = await openStore(settings, (reason) => count(reason));
-  const ready = readyOf(settings, opened);
-  const observer = observerOf(settings, opened, ready, () => parts.worker);
+  const observer = observerOf(settings, opened, () => parts.worker);
   count = observer.setAside;
-  const health = makeHealth(ready);
+  const health = makeHealth(readyOf(settings, opened));
   const parts: Parts = {
     health,
     webhook: null,
@@ -88,7 +87,7 @@ export async function startService(loaded: LoadedSettings, around?: Around): Pro
   }
 }
 
-/** Whoever takes deliveries needs room for them as well. */
+/** Whoever takes deliveries needs room for them as well: a store at its bound takes all other writes. */
 function readyOf({ role, storeBytesMax }: Settings, store: Store): () => Promise<void> {
   const room = makeStoreRoom(store, role === 'worker' ? null : storeBytesMax, systemClock);
   return () => store.ready().then(() => room.admit(0));
@@ -130,17 +129,12 @@ function takesConsents(settings: Settings): boolean {
   return [...needed, providerClientKey, providerClientSecret].every((value) => value !== null);
 }
 
-function observerOf(
-  settings: Settings,
-  store: Store,
-  ready: () => Promise<void>,
-  worker: () => Worker | null,
-): Observer {
+function observerOf(settings: Settings, store: Store, worker: () => Worker | null): Observer {
   return makeObserver({
     log: { level: settings.logLevel, service: settings.otelServiceName, nowMs: systemClock.nowMs },
     telemetry: { ...telemetryWishes(settings), version, instance: randomUUID() },
     gauges: {
-      ready,
+      ready: () => store.ready(),
       counts: () => store.counts(),
       sandboxLeft: () => worker()?.meter.view().limits ?? [],
       alerts: async () => ({

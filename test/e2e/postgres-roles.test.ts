@@ -88,6 +88,20 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'several processes on P
     expect(metrics).toContain('\ntramline_alerts_unattended_seconds 0\n');
   });
 
+  test('a store at its bound has no room for a receiver, and a worker goes on', async () => {
+    const more = { STORE_BYTES_MAX: '4194304', PORT: '0', OPERATIONS_PORT: '0' };
+    const [receiver, worker] = await Promise.all(
+      ['receiver', 'worker'].map((ROLE) => startService({ environment: story.settings({ ...more, ROLE }) })),
+    );
+    try {
+      const statusOf = async (service: Service) => (await fetch(`${service.operationsUrl}/readyz`)).status;
+      await until(async () => (await statusOf(receiver!)) === 503, soon);
+      expect(await statusOf(worker!)).toBe(200);
+    } finally {
+      await Promise.all([receiver!.kill(), worker!.kill()]);
+    }
+  });
+
   test('a worker that is told to stop leaves everything to the other', async () => {
     const machines = await changeAll('South');
     expect((await workers[0]!.stop()).code).toBe(0);

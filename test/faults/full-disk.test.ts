@@ -303,6 +303,10 @@ test('D3: a store that is as large as STORE_BYTES_MAX allows answers 503, tells 
       async () => (await story.alerts()).some(({ name }) => name === 'TramlineStoreUnavailable'),
       soon,
     );
+    // It takes all other writes: the page that it holds is counted.
+    const metrics = async () => (await fetch(`${story.service.operationsUrl}/metrics`)).text();
+    await until(async () => /^tramline_alerts_active\{.*critical.*\} [1-9]/m.test(await metrics()), soon);
+    expect(await metrics()).toMatch(/^tramline_store_reachable\b.* 1$/m);
     const check = await runCommand(['check'], { TRAMLINE_URL: story.service.operationsUrl });
     expect(check).toMatchObject({
       code: 1,
