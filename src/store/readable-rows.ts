@@ -66,6 +66,6 @@ export function damagedDetail(message: string): string {
 /** Throws when the text is not the JSON of a list. */
 export function headersOf(text: string): [string, string][] {
   const headers = JSON.parse(text) as unknown;
-  if (!Array.isArray(headers)) throw new Error('its headers are no list');
+  if (!Array.isArray(headers)) throw new TypeError('its headers are no list');
   return headers as [string, string][];
 }

@@ -262,7 +262,7 @@ function awaitBegun(course: Course, begun: Promise<void>): void {
 function statementsOf(send: Send, course: Course): Statements {
   const sendOn = async (sql: string, values: Value[]) => {
     if (course.begun !== undefined) await course.begun;
-    if (course.isOver) throw new Error('its transaction is over');
+    if (course.isOver) throw new Problem('store.unavailable', 'its transaction is over');
     try {
       return await send(sql, values);
     } catch (error) {

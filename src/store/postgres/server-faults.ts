@@ -84,10 +84,10 @@ export function problemOf(error: unknown): Problem {
 }
 
 /**
- * Errors of sockets have a code; what the driver says in words of its own, such as that a client was closed, is a plain error.
- * A fault of ours is of a kind, such as a TypeError.
+ * What sockets and the driver say is a plain error, or several of them; a fault of ours is of a kind, such as a TypeError, also
+ * where Node gives it a code. By name, since what Node makes is not always of the class that is known here.
  */
 function isOutside(error: unknown): boolean {
-  if (codeOf(error) !== undefined) return true;
-  return error instanceof Error && Object.getPrototypeOf(error) === Error.prototype;
+  const { name } = error as { name?: unknown };
+  return name === 'Error' || name === 'AggregateError';
 }

@@ -25,6 +25,7 @@ export interface Differences {
   clock?: Clock;
   accept?: WebhookDoors['accept'];
   keepSample?: WebhookDoors['keepSample'];
+  storeRefused?: WebhookDoors['storeRefused'];
 }
 
 const running = new Set<WebhookServer>();
@@ -60,6 +61,7 @@ export async function startReceiver(differences: Differences = {}): Promise<Runn
       deliveries.push(delivery);
       return differences.accept?.(delivery) ?? Promise.resolve(stored);
     },
+    ...(differences.storeRefused && { storeRefused: differences.storeRefused }),
     async keepSample(bodyHash, fault, raw) {
       samples.push({ bodyHash, fault, raw });
       await differences.keepSample?.(bodyHash, fault, raw);

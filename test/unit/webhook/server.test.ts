@@ -108,14 +108,17 @@ describe('a delivery', () => {
 
 describe('the store', () => {
   test('a delivery that the store cannot take as it is is kept for an operator and answered 204', async () => {
+    const why: string[] = [];
     const receiver = await startReceiver({
       async accept({ elements }) {
         if (elements.some(({ line }) => line === 'hint')) throw new Problem('store.refused', 'too strange');
         return stored;
       },
+      storeRefused: (detail) => why.push(detail),
     });
     const { status } = await post(receiver.port, [notification(), notification()]);
     expect(status).toBe(204);
+    expect(why).toEqual(['too strange']);
     const [, kept] = receiver.deliveries;
     expect(kept!.elements).toMatchObject([{ line: 'quarantined', reason: 'store-refused' }, { path: '' }]);
     expect(kept!.elements.map((element) => 'raw' in element && JSON.parse(element.raw))).toEqual([
