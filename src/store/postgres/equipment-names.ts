@@ -54,10 +54,12 @@ async function shelfFor({ database }: Context, pieces: EquipmentNames[]): Promis
   return shelf;
 }
 
-export async function equipmentRecords(
-  { database }: Context,
-  { id, as }: EquipmentSought,
-): Promise<EquipmentNames[]> {
+/** Each read that finds nothing asks: what is asked in the same moment is one message to the server. */
+export function recordsTogether(context: Context, calls: [EquipmentSought][]): Promise<EquipmentNames[][]> {
+  return Promise.all(calls.map(([sought]) => recordsOf(context, sought)));
+}
+
+async function recordsOf({ database }: Context, { id, as }: EquipmentSought): Promise<EquipmentNames[]> {
   const of = 'SELECT resource_id FROM equipment WHERE id = $1 AND side = $2';
   const rows =
     as === 'known'

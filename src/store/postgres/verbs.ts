@@ -12,7 +12,7 @@ import type { Context, InTransaction } from './context';
 import type { TransactionOptions } from './database';
 import { hasten, hastenRefused, nextDueInMs, refusedHastenedAgoMs } from './due';
 import { type EndingCall, endings, endTasks } from './end-tasks';
-import { equipmentRecords, nameTogether } from './equipment-names';
+import { nameTogether, recordsTogether } from './equipment-names';
 import { listEvents } from './events';
 import { explain } from './explain';
 import { finishPage } from './finish-page';
@@ -133,7 +133,6 @@ export const verbs = {
   finishPage,
   hintAbsent,
   countCalls,
-  equipmentRecords,
   beginReplay: replays.beginReplay,
   selectReplay: replays.selectReplay,
   resendNewest: replays.resendNewest,
@@ -207,6 +206,7 @@ export const groups: VerbGroup[] = [
         calls.map(({ args }) => args[0] as EquipmentNames[]),
       ),
   },
+  groupOf('equipmentRecords', recordsTogether),
   groupOf('showQuarantine', showTogether),
   groupOf('releaseQuarantine', releaseTogether),
   groupOf('rejudge', rejudgeTogether),
@@ -234,7 +234,7 @@ function groupOf<Verb extends Name>(
 }
 
 type Ordered = 'showQuarantine' | 'releaseQuarantine' | 'rejudge' | 'discardQuarantine';
-type Grouped = 'put' | 'nameEquipment' | Ordered | keyof typeof endings;
+type Grouped = 'put' | 'nameEquipment' | 'equipmentRecords' | Ordered | keyof typeof endings;
 type Missing = Exclude<Name, keyof typeof verbs | keyof typeof longVerbs | Grouped | 'heed'>;
 
 /** A verb of the contract that is nowhere does not compile; whoever waits for news is told by another way. */
