@@ -32,9 +32,9 @@ function makeDue(slate: Slate, task: TaskRow, restsAs: 'done' | 'quarantined' = 
   const isSought = task.state === 'settling' && task.code === 'absent-once';
   if (task.state !== restsAs && !isSought) return;
   const dueAt = afterGap(slate, task, slate.context.nowMs());
-  // What a notification announced goes on being read for it.
-  const begun = isSought ? {} : { settling: false, reconciled: true, traceparent: null };
-  slate.change(task, { state: 'due', due_at: dueAt, ...begun });
+  // What a notification announced goes on being read for it, also where it was set aside.
+  const begun = task.state === 'done' ? { reconciled: true, traceparent: null } : {};
+  slate.change(task, { state: 'due', due_at: dueAt, settling: isSought && task.settling, ...begun });
   slate.context.lanes.expect(task.lane, dueAt);
 }
 

@@ -75,8 +75,10 @@ export function makeDue(context: Context, task: Row, restsAs: 'done' | 'quaranti
     if (database.run(sought, dueAt, taskId) > 0) context.lanes.expect(String(task.lane), dueAt);
     return;
   }
+  // What a notification announced and was set aside goes on being read for it.
   const changed = database.run(
-    `UPDATE tasks SET state = 'due', due_at = ?, settling = 0, reconciled = 1, traceparent = NULL
+    `UPDATE tasks SET state = 'due', due_at = ?, settling = 0, reconciled = iif(state = 'done', 1, reconciled),
+       traceparent = iif(state = 'done', NULL, traceparent)
      WHERE id = ? AND state = ?`,
     dueAt,
     taskId,
