@@ -65,6 +65,9 @@ export const untoldPrefix = 'untold-access:';
  */
 export const newestNumber = 'CASE WHEN s.sequence > s.refused THEN s.sequence ELSE s.below_refused END';
 
+/** Of a row `o` of the outbox: the task as which its resource is read, whatever address its event came through. */
+export const readTask = '(SELECT coalesce(p.joined_to, p.id) FROM tasks p WHERE p.id = o.task_id)';
+
 /**
  * The task of a record of the outbox that was never published, whose id is `of`, while nothing newer of its key was decided: its
  * resource stands on no topic as it is held here.

@@ -5,7 +5,17 @@
 import { bytesHashOf, type OutboxRow } from '../../src/model/event';
 import { type ReplayRun, type ReplaySelection, replayLease } from '../../src/model/replay';
 import type { TakenTask } from '../../src/model/task';
-import { address, type DamageableStore, draftOf, goneBy, Hand, header, hintOf, terms } from './store-hand';
+import {
+  address,
+  aliasHintOf,
+  type DamageableStore,
+  draftOf,
+  goneBy,
+  Hand,
+  header,
+  hintOf,
+  terms,
+} from './store-hand';
 
 const all: ReplaySelection = { events: null, keys: null, organizationId: null, kind: null };
 const topic = 'tramline.equipment.v1';
@@ -477,6 +487,26 @@ export function storeReplaySuite(name: string, open: () => Promise<DamageableSto
         expect(steps.map(({ step }) => step)).toEqual(expect.arrayContaining(['read-again', 'quarantined']));
         expect(steps.filter(({ step }) => step === 'quarantined')).toHaveLength(2);
       });
+    });
+
+    test('a resource whose newest event came through another address of it is read where it stands, also when set aside', async () => {
+      await hand.publish('1', 'a');
+      await hand.put([aliasHintOf('1')]);
+      await hand.finish(await hand.take(), draftOf('1', 'b'));
+      await sendToKafka();
+      under.advance(1000);
+      await hand.put([hintOf('1')]);
+      await hand.quarantine(await hand.take());
+      under.advance(1000);
+      const run = await hand.store.beginReplay('x');
+      expect(await hand.store.readAgain(stepOf(run, 9), rowsOf(await select()))).toBe(1);
+      expect(await hand.quarantined()).toEqual([]);
+      const [task, ...others] = await hand.store.take(10);
+      expect([task?.address, others]).toEqual([address('1'), []]);
+      await hand.finish(task!, draftOf('1', 'c'), { reconciled: true });
+      const [row] = await hand.records();
+      const { steps } = (await hand.store.explain(row!.eventId))!;
+      expect(steps).toContainEqual(expect.objectContaining({ step: 'read-again', replay: run.replay }));
     });
 
     test.each([

@@ -6,7 +6,7 @@
 import type { Acknowledgement, OutboxRow } from '../../model/event';
 import type { ReplayRun, ReplaySelection, ReplayStep, SelectedPage } from '../../model/replay';
 import { topicsOfKind } from '../live-topic';
-import { newestNumber, nothingReplayed, runsKept } from '../store-rules';
+import { newestNumber, nothingReplayed, readTask, runsKept } from '../store-rules';
 import type { Context } from './context';
 import type { Row } from './database';
 import { isForgotten } from './organizations';
@@ -68,7 +68,7 @@ export async function selectReplay(
   const rows = await database.all(
     `SELECT o.id, o.event_id, o.key, o.bytes, o.position, ${isNewest} AS newest,
        CASE WHEN t.id IS NOT NULL THEN ${reading} END AS reading
-     FROM outbox o JOIN sequences s ON s.key = o.key LEFT JOIN tasks t ON t.id = o.task_id
+     FROM outbox o JOIN sequences s ON s.key = o.key LEFT JOIN tasks t ON t.id = ${readTask}
      WHERE o.id > $1 AND o.id <= $2 AND o.state < 3
        AND ($3::text[] IS NULL OR o.event_id = ANY($3)) AND ($4::text[] IS NULL OR o.key = ANY($4))
        AND ($5::text IS NULL OR starts_with(o.key, $5)) AND ($6::text IS NULL OR o.topic LIKE $6)
@@ -128,7 +128,7 @@ export async function readAgain(context: Context, step: ReplayStep, rows: number
   const { database, settings } = context;
   const nowMs = context.nowMs();
   const known = await database.all(
-    'SELECT task_id FROM outbox WHERE id = ANY($1::bigint[]) AND task_id IS NOT NULL',
+    `SELECT ${readTask} AS task_id FROM outbox o WHERE o.id = ANY($1::bigint[])`,
     rows,
   );
   // Tasks are locked before keys, as by whoever decides about them.
@@ -221,7 +221,7 @@ async function newestOf({ database }: Context, rows: number[]): Promise<Row[]> {
     rows,
   );
   return database.all(
-    `SELECT o.id, o.topic, o.task_id, o.log_offset FROM outbox o JOIN sequences s ON s.key = o.key
+    `SELECT o.id, o.topic, ${readTask} AS task_id, o.log_offset FROM outbox o JOIN sequences s ON s.key = o.key
      WHERE o.id = ANY($1::bigint[]) AND ${isNewest} ORDER BY o.id`,
     rows,
   );

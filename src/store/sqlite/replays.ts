@@ -6,7 +6,7 @@
 import type { Acknowledgement, OutboxRow } from '../../model/event';
 import type { Reading, ReplayRun, ReplaySelection, ReplayStep, SelectedPage } from '../../model/replay';
 import { topicsOfKind } from '../live-topic';
-import { newestNumber, nothingReplayed, runsKept } from '../store-rules';
+import { newestNumber, nothingReplayed, readTask, runsKept } from '../store-rules';
 import type { Context } from './context';
 import type { Row } from './database';
 import { isForgotten } from './inspect';
@@ -71,7 +71,7 @@ export function selectReplay(
   const rows = database.all(
     `SELECT o.id, o.event_id, o.key, o.bytes, o.position, ${isNewest} AS newest,
        iif(t.id IS NULL, NULL, ${reading}) AS reading
-     FROM outbox o CROSS JOIN sequences s ON s.key = o.key LEFT JOIN tasks t ON t.id = o.task_id
+     FROM outbox o CROSS JOIN sequences s ON s.key = o.key LEFT JOIN tasks t ON t.id = ${readTask}
      WHERE o.id > ? AND o.id <= ? AND o.state < 3
        AND (? IS NULL OR o.event_id IN (SELECT value FROM json_each(?)))
        AND (? IS NULL OR o.key IN (SELECT value FROM json_each(?)))
@@ -188,7 +188,7 @@ export function endReplay({ database, nowMs }: Context, replay: number): void {
 /** One thread makes all calls: what is newest now is so until the call ends. */
 function newestOf({ database }: Context, rows: number[]): Row[] {
   return database.all(
-    `SELECT o.id, o.topic, o.task_id, o.log_offset FROM json_each(?) j CROSS JOIN outbox o ON o.id = j.value
+    `SELECT o.id, o.topic, ${readTask} AS task_id, o.log_offset FROM json_each(?) j CROSS JOIN outbox o ON o.id = j.value
      JOIN sequences s ON s.key = o.key WHERE ${isNewest} ORDER BY o.id`,
     JSON.stringify(rows),
   );
