@@ -9,6 +9,7 @@ import { topicsOfKind } from '../live-topic';
 import { newestNumber, nothingReplayed, readTask, runsKept } from '../store-rules';
 import type { Context } from './context';
 import type { Row } from './database';
+import { lockOrganizations } from './organization-rows';
 import { isForgotten } from './organizations';
 import { outboxRowOf, rowColumns } from './outbox';
 import { closeEntries } from './quarantine-entries';
@@ -128,14 +129,18 @@ export async function readAgain(context: Context, step: ReplayStep, rows: number
   const { database, settings } = context;
   const nowMs = context.nowMs();
   const known = await database.all(
-    `SELECT ${readTask} AS task_id FROM outbox o WHERE o.id = ANY($1::bigint[])`,
+    `SELECT t.id, t.lane FROM outbox o JOIN tasks t ON t.id = ${readTask} WHERE o.id = ANY($1::bigint[])`,
     rows,
   );
+  const lanes = known.map(({ lane }) => lane);
+  // No organization is forgotten until the commit. What goes to another one before it is locked was read just now.
+  await lockOrganizations(context, lanes);
   // Tasks are locked before keys, as by whoever decides about them.
   const tasks = await database.all(
-    `SELECT t.id, t.state, ${reading} AS reading FROM tasks t WHERE t.id = ANY($1::bigint[])
-     ORDER BY t.id FOR NO KEY UPDATE OF t`,
-    known.map(({ task_id }) => task_id),
+    `SELECT t.id, t.state, ${reading} AS reading FROM tasks t
+     WHERE t.id = ANY($1::bigint[]) AND t.lane = ANY($2::text[]) ORDER BY t.id FOR NO KEY UPDATE OF t`,
+    known.map(({ id }) => id),
+    lanes,
   );
   const readable = tasks.filter((task) => task.reading !== 'forgotten');
   const states = new Map(readable.map(({ id, state }) => [id, state]));

@@ -286,6 +286,22 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'orders from several pr
       // The hint has released it.
       expect(await Promise.all(orders)).toEqual(['not-found', 'not-found']);
     });
+
+    test('an organization that is forgotten while a replay has its resources read keeps no work', async () => {
+      await hands[0]!.publish('1', 'a');
+      await hands[0]!.sendAll();
+      const { replay, counts, until: last } = await stores[0]!.beginReplay('x');
+      await other.query('BEGIN');
+      await other.query('SELECT key FROM sequences FOR UPDATE');
+      const again = stores[0]!.readAgain({ replay, after: last, counts }, [last]);
+      await waiting(1);
+      const forgot = stores[1]!.forgetOrganization('4711');
+      await Promise.race([forgot, waiting(2)]);
+      await other.query('COMMIT');
+      expect([await again, (await forgot)?.discarded]).toEqual([1, 1]);
+      const views = await stores[0]!.listOrganizations({ limit: 9, after: null });
+      expect(views).toMatchObject([{ id: '4711', forgotten: true, parked: 0 }]);
+    });
   });
 
   test('a record that is released while a newer one of its key is decided is never sent after it', async () => {
