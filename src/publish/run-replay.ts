@@ -11,6 +11,7 @@ import {
   type ReplayStep,
   type ReplayWanted,
   resumableMs,
+  type SelectedEvent,
 } from '../model/replay';
 import type { Store } from '../model/store';
 import type { Clock } from '../tools/clock';
@@ -150,6 +151,14 @@ export class ReplayRunner {
     return this.doors.store.beginReplay(JSON.stringify(wanted), resumableMs[wanted.how]);
   }
 
+  private countReads(progress: Progress, newest: SelectedEvent[]): void {
+    const count = (wanted: Reading) => newest.filter(({ reading }) => reading === wanted).length;
+    // Most find nothing changed.
+    progress.calls += count('now') * (this.options.settles ? 2 : 1);
+    progress.parked += count('parked');
+    progress.forgotten += count('forgotten');
+  }
+
   async runAll(progress: Progress): Promise<void> {
     const { wanted } = progress;
     const selection = await this.selectionOf(progress);
@@ -171,13 +180,6 @@ export class ReplayRunner {
         const selected = events.filter(({ eventId }) => named?.has(eventId) ?? true).length;
         const counts = sumOf(progress.counts, { selected, keys: newest.length, replayed: 0 });
         const rows = (isHistory ? events : newest).map(({ row }) => row);
-        if (wanted.how === 'reads') {
-          const count = (wanted: Reading) => newest.filter(({ reading }) => reading === wanted).length;
-          // Most find nothing changed.
-          progress.calls += count('now') * (this.options.settles ? 2 : 1);
-          progress.parked += count('parked');
-          progress.forgotten += count('forgotten');
-        }
         if (!wanted.dryRun) {
           const step = {
             replay: run.replay,
@@ -189,6 +191,7 @@ export class ReplayRunner {
         }
         // What is marked goes out, whatever becomes of this replay.
         progress.counts = counts;
+        if (wanted.how === 'reads') this.countReads(progress, newest);
         if (wanted.how === 'newest' && !wanted.dryRun) await this.drain(run.replay, this.options.backlogMax);
       }
       after = page.after;

@@ -52,6 +52,7 @@ function start({
   history = makeScriptedTarget(),
   store = hand.store,
   settles = false,
+  forbidden = null as string | null,
 } = {}) {
   const target = makeScriptedTarget();
   const relay = makeRelay(hand.store, target, { ...relayDefaults, clock, holder });
@@ -69,7 +70,7 @@ function start({
     due: () => {
       due += 1;
     },
-    forbidden: () => null,
+    forbidden: () => forbidden,
     callsLeft: () => 100,
   };
   const options = { ...replayDefaults, pageRows, holder, leaseMs, patienceMs: 1000, settles };
@@ -398,6 +399,19 @@ test('what waits for a customer is told and costs no call now; of who was forgot
   expect(await run({ ...reads, dryRun: true })).toMatchObject({ ...told, replayed: 0 });
   expect(await run(reads)).toMatchObject({ ...told, replayed: 2 });
   expect(await hand.store.take(10)).toHaveLength(1);
+});
+
+test('a page of reads that was not made, since no calls may be, is not counted', async () => {
+  const { run } = start({ forbidden: 'no calls are left' });
+  for (const organizationId of ['4711', '98', '99'])
+    await hand.publish(organizationId, 'a', { organizationId });
+  await hand.sendAll();
+  await hand.observe(terms, '98');
+  await hand.store.forgetOrganization('99');
+  expect(await run({ ...newest, how: 'reads' })).toMatchObject({
+    ...{ state: 'stopped', reason: 'no calls are left', selected: 0, replayed: 0 },
+    ...{ calls: 0, parked: 0, forgotten: 0 },
+  });
 });
 
 test('a replay through a process that does not lead waits for the one that does, however busy that is', async () => {
