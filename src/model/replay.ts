@@ -38,6 +38,8 @@ export interface ReplaySelection {
   organizationId: string | null;
   /** Whatever the prefix of their topics. */
   kind: EventKind | null;
+  /** Also when their resources are read, which costs a look at each. */
+  withReading?: boolean;
   /** A replay that goes on: what the journal says that it has sent already is not selected. */
   notSentBy?: number;
 }
@@ -50,12 +52,13 @@ export interface SelectedEvent {
   bytes: number;
   /** Nothing newer was decided under its key, and it does not wait to be sent. */
   newest: boolean;
+  /** null: it has no resource, or nobody asked for that. */
   reading: Reading | null;
 }
 
 /**
  * When a resource that is due is read: `now`; `parked`, as long as its organization waits for its customer; `forgotten`,
- * not at all, since nothing is done for its organization. null, of an event: it has no resource.
+ * not at all, since nothing is done for its organization.
  */
 export type Reading = 'now' | 'parked' | 'forgotten';
 

@@ -167,6 +167,7 @@ export class ReplayRunner {
     const { leftAtMs, counts: before } = run;
     if (leftAtMs !== null) progress.former = { counts: before, leftAtMs };
     const isHistory = wanted.how === 'history';
+    if (wanted.how === 'reads') selection.withReading = true;
     if (isHistory && leftAtMs !== null) selection.notSentBy = run.replay;
     /** History is gone on with from here: what waited to be sent when its page was looked at is in it by then. */
     let unsent = Number.POSITIVE_INFINITY;

@@ -18,8 +18,11 @@ import { closeEntries } from './quarantine-entries';
 const isNewest = `o.state IN (1, 2) AND o.sequence = ${newestNumber}`;
 
 /** Of tasks `t`: when what is due of them is read. */
-const reading = `coalesce((SELECT CASE WHEN o.access = 'active' THEN 'now' WHEN ${isForgotten} THEN 'forgotten' ELSE 'parked' END
+const readingOf = `coalesce((SELECT CASE WHEN o.access = 'active' THEN 'now' WHEN ${isForgotten} THEN 'forgotten' ELSE 'parked' END
   FROM organizations o WHERE o.id = t.lane), 'now')`;
+
+/** Of rows `o`: the same of their resources. */
+const reading = `(SELECT ${readingOf} FROM tasks t WHERE t.id = ${readTask})`;
 
 export async function beginReplay(
   { database, nowMs }: Context,
@@ -54,7 +57,7 @@ export async function beginReplay(
 
 export async function selectReplay(
   { database }: Context,
-  { events, keys, organizationId, kind, notSentBy }: ReplaySelection,
+  { events, keys, organizationId, kind, notSentBy, withReading }: ReplaySelection,
   after: number,
   until: number,
   limit: number,
@@ -68,8 +71,8 @@ export async function selectReplay(
   ))!;
   const rows = await database.all(
     `SELECT o.id, o.event_id, o.key, o.bytes, o.position, ${isNewest} AS newest,
-       CASE WHEN t.id IS NOT NULL THEN ${reading} END AS reading
-     FROM outbox o JOIN sequences s ON s.key = o.key LEFT JOIN tasks t ON t.id = ${readTask}
+       ${withReading ? reading : 'NULL'} AS reading
+     FROM outbox o JOIN sequences s ON s.key = o.key
      WHERE o.id > $1 AND o.id <= $2 AND o.state < 3
        AND ($3::text[] IS NULL OR o.event_id = ANY($3)) AND ($4::text[] IS NULL OR o.key = ANY($4))
        AND ($5::text IS NULL OR starts_with(o.key, $5)) AND ($6::text IS NULL OR o.topic LIKE $6)
@@ -137,7 +140,7 @@ export async function readAgain(context: Context, step: ReplayStep, rows: number
   await lockOrganizations(context, lanes);
   // Tasks are locked before keys, as by whoever decides about them.
   const tasks = await database.all(
-    `SELECT t.id, t.state, ${reading} AS reading FROM tasks t
+    `SELECT t.id, t.state, ${readingOf} AS reading FROM tasks t
      WHERE t.id = ANY($1::bigint[]) AND t.lane = ANY($2::text[]) ORDER BY t.id FOR NO KEY UPDATE OF t`,
     known.map(({ id }) => id),
     lanes,

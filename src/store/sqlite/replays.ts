@@ -18,8 +18,11 @@ import { afterGap } from './return-task';
 const isNewest = `o.state IN (1, 2) AND o.sequence = ${newestNumber}`;
 
 /** Of tasks `t`: when what is due of them is read. */
-const reading = `coalesce((SELECT CASE WHEN o.access = 'active' THEN 'now' WHEN ${isForgotten} THEN 'forgotten' ELSE 'parked' END
+const readingOf = `coalesce((SELECT CASE WHEN o.access = 'active' THEN 'now' WHEN ${isForgotten} THEN 'forgotten' ELSE 'parked' END
   FROM organizations o WHERE o.id = t.lane), 'now')`;
+
+/** Of rows `o`: the same of their resources. */
+const reading = `(SELECT ${readingOf} FROM tasks t WHERE t.id = ${readTask})`;
 
 export function beginReplay({ database, nowMs }: Context, asked: string, resumableMs = 0): ReplayRun {
   const beganAt = nowMs();
@@ -57,7 +60,7 @@ export function beginReplay({ database, nowMs }: Context, asked: string, resumab
 
 export function selectReplay(
   { database }: Context,
-  { events, keys, organizationId, kind, notSentBy }: ReplaySelection,
+  { events, keys, organizationId, kind, notSentBy, withReading }: ReplaySelection,
   after: number,
   until: number,
   limit: number,
@@ -70,8 +73,8 @@ export function selectReplay(
   )!;
   const rows = database.all(
     `SELECT o.id, o.event_id, o.key, o.bytes, o.position, ${isNewest} AS newest,
-       iif(t.id IS NULL, NULL, ${reading}) AS reading
-     FROM outbox o CROSS JOIN sequences s ON s.key = o.key LEFT JOIN tasks t ON t.id = ${readTask}
+       ${withReading ? reading : 'NULL'} AS reading
+     FROM outbox o CROSS JOIN sequences s ON s.key = o.key
      WHERE o.id > ? AND o.id <= ? AND o.state < 3
        AND (? IS NULL OR o.event_id IN (SELECT value FROM json_each(?)))
        AND (? IS NULL OR o.key IN (SELECT value FROM json_each(?)))
@@ -128,7 +131,7 @@ export function readAgain(context: Context, step: ReplayStep, rows: number[]): n
   let read = 0;
   for (const row of newestOf(context, rows)) {
     const task = database.get(
-      `SELECT t.id, t.lane, t.read_at, t.state, ${reading} AS reading FROM tasks t WHERE t.id = ?`,
+      `SELECT t.id, t.lane, t.read_at, t.state, ${readingOf} AS reading FROM tasks t WHERE t.id = ?`,
       row.task_id as number | null,
     );
     if (task === undefined || task.reading === 'forgotten') continue;
