@@ -141,11 +141,11 @@ function tell({ output }: CommandContext, view: ReplayView): void {
   output.warn(`stopped: ${view.reason}; ${nextOf(how)}`);
 }
 
-/** A read that fails is tried again, and its attempts are not counted. */
-function callsOf({ calls, how }: ReplayView): string {
-  return how === 'reads'
-    ? `at most ${calls} calls to the provider, with settling reads`
-    : 'no calls to the provider';
+/** What is gone is asked for twice, what has moved is looked for, and what fails is tried again: of that nothing is known yet. */
+function callsOf({ calls }: ReplayView): string {
+  return calls === 0
+    ? 'no calls to the provider'
+    : `about ${calls} calls to the provider, any settling reads among them, more for what is gone, has moved or fails`;
 }
 
 /** Of resources to be read again, what is not read now. */

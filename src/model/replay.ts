@@ -118,7 +118,7 @@ export interface ReplayView extends ReplayCounts {
   earlierUnsent: number;
   /** Named events that are not among the published ones that are kept. */
   unknown: string[];
-  /** Calls to the provider that its reads need now, and the settling reads after them: at most, while none has to be tried again. */
+  /** About as many calls to the provider: its reads now and the settling reads after them. More for what is gone, has moved or fails. */
   calls: number;
   /** Of its reads, those that wait until a customer acts. */
   parked: number;

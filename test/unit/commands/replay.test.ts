@@ -173,11 +173,20 @@ test.each([
   },
 );
 
-test('a dry run says how many calls reads would cost and what the sandbox leaves', async () => {
-  const { shell } = replaying({ dryRun: true, how: 'reads', calls: 2, callsLeft: 90 });
-  const { out } = await shell.run('replay', '--kind', 'equipment', '--refetch', '--dry-run');
-  expect(out).toContain('at most 2 calls to the provider, with settling reads; 90 calls left in the sandbox');
-});
+test.each([
+  [
+    2,
+    'about 2 calls to the provider, any settling reads among them, more for what is gone, has moved or fails',
+  ],
+  [0, 'no calls to the provider'],
+])(
+  'a dry run says about how many calls reads would cost and what the sandbox leaves: %i',
+  async (calls, said) => {
+    const { shell } = replaying({ dryRun: true, how: 'reads', calls, callsLeft: 90 });
+    const { out } = await shell.run('replay', '--kind', 'equipment', '--refetch', '--dry-run');
+    expect(out).toContain(`keys; ${said}; 90 calls left in the sandbox`);
+  },
+);
 
 test.each([
   [['--dry-run'], true],
