@@ -69,6 +69,13 @@ export const newestNumber = 'CASE WHEN s.sequence > s.refused THEN s.sequence EL
 export const readTask = '(SELECT coalesce(p.joined_to, p.id) FROM tasks p WHERE p.id = o.task_id)';
 
 /**
+ * Of a task that falls due though no notification came: at rest, nothing announced what its read will find. What was set aside
+ * stays as announced as it was.
+ */
+export const asAnnounced = `reconciled = (state = 'done' OR reconciled),
+  traceparent = CASE WHEN state = 'done' THEN NULL ELSE traceparent END`;
+
+/**
  * The task of a record of the outbox that was never published, whose id is `of`, while nothing newer of its key was decided: its
  * resource stands on no topic as it is held here.
  */

@@ -6,7 +6,7 @@
 import type { Acknowledgement, OutboxRow } from '../../model/event';
 import type { ReplayRun, ReplaySelection, ReplayStep, SelectedPage } from '../../model/replay';
 import { topicsOfKind } from '../live-topic';
-import { newestNumber, nothingReplayed, readTask, runsKept } from '../store-rules';
+import { asAnnounced, newestNumber, nothingReplayed, readTask, runsKept } from '../store-rules';
 import type { Context } from './context';
 import type { Row } from './database';
 import { lockOrganizations } from './organization-rows';
@@ -150,7 +150,7 @@ export async function readAgain(context: Context, step: ReplayStep, rows: number
   const newest = (await newestOf(context, rows)).filter(({ task_id }) => states.has(task_id));
   const due = await database.all(
     `UPDATE tasks SET state = 'due', due_at = greatest($2, least(coalesce(read_at, 0), $2) + $3), settling = false,
-       reconciled = true, traceparent = NULL WHERE id = ANY($1::bigint[]) AND state IN ('done', 'quarantined')
+       ${asAnnounced} WHERE id = ANY($1::bigint[]) AND state IN ('done', 'quarantined')
      RETURNING lane, due_at`,
     newest.map(({ task_id }) => task_id),
     nowMs,

@@ -7,6 +7,7 @@ import { type Change, changeOf, completeRecord, type EventDraft, recordBytes } f
 import { keyOf } from '../../model/resource';
 import type { ListedHint, ListedResource } from '../../model/sync';
 import { eventsOf, mayStandElsewhere } from '../decided-events';
+import { asAnnounced } from '../store-rules';
 import type { Context } from './context';
 import type { Row } from './database';
 import { keepAlias, noteReadable, publishedState } from './finish';
@@ -75,11 +76,8 @@ export function makeDue(context: Context, task: Row, restsAs: 'done' | 'quaranti
     if (database.run(sought, dueAt, taskId) > 0) context.lanes.expect(String(task.lane), dueAt);
     return;
   }
-  // What a notification announced and was set aside goes on being read for it.
   const changed = database.run(
-    `UPDATE tasks SET state = 'due', due_at = ?, settling = 0, reconciled = iif(state = 'done', 1, reconciled),
-       traceparent = iif(state = 'done', NULL, traceparent)
-     WHERE id = ? AND state = ?`,
+    `UPDATE tasks SET state = 'due', due_at = ?, settling = 0, ${asAnnounced} WHERE id = ? AND state = ?`,
     dueAt,
     taskId,
     restsAs,

@@ -6,7 +6,7 @@
 import type { Acknowledgement, OutboxRow } from '../../model/event';
 import type { Reading, ReplayRun, ReplaySelection, ReplayStep, SelectedPage } from '../../model/replay';
 import { topicsOfKind } from '../live-topic';
-import { newestNumber, nothingReplayed, readTask, runsKept } from '../store-rules';
+import { asAnnounced, newestNumber, nothingReplayed, readTask, runsKept } from '../store-rules';
 import type { Context } from './context';
 import type { Row } from './database';
 import { isForgotten } from './inspect';
@@ -141,7 +141,7 @@ export function readAgain(context: Context, step: ReplayStep, rows: number[]): n
     if (task.state === 'quarantined') closeEntry(context, Number(task.id));
     const dueAt = afterGap(context, task, nowMs);
     database.run(
-      `UPDATE tasks SET state = 'due', due_at = ?, settling = 0, reconciled = 1, traceparent = NULL WHERE id = ?`,
+      `UPDATE tasks SET state = 'due', due_at = ?, settling = 0, ${asAnnounced} WHERE id = ?`,
       dueAt,
       task.id as number,
     );
