@@ -58,11 +58,19 @@ async function run(context: CommandContext, options: Options): Promise<number> {
   const noteBegun = () => {
     begun = !wanted.dryRun;
   };
-  const view = await withApi(context, (api) => follow(context, api, wanted, interrupted, noteBegun)).catch(
-    (error: unknown) => {
-      throw begun ? cutOff(error, wanted) : error;
-    },
-  );
+  const view = await withApi(context, async (api, via) => {
+    const last = await follow(context, api, wanted, interrupted, noteBegun);
+    if (last.state === 'running')
+      context.output.note(
+        via === 'service' ? 'the service goes on with it' : `interrupted: ${nextOf(last.how)}`,
+      );
+    // Throws where nobody knows it: a name that was mistyped must not look like one of which nothing is kept.
+    else if (last.selected === 0 && wanted.organizationId !== null)
+      await api.organization(wanted.organizationId);
+    return last;
+  }).catch((error: unknown) => {
+    throw begun ? cutOff(error, wanted) : error;
+  });
   tell(context, view);
   if (interrupted.aborted) return exitCodes.interrupted;
   if (view.state === 'ended' && wanted.events?.every((id) => view.unknown.includes(id)))
@@ -117,6 +125,9 @@ function tell({ output }: CommandContext, view: ReplayView): void {
   const { selected, keys, replayed, callsLeft, how, toTopic, dryRun, tookMs } = view;
   const waits = waitsOf(view);
   const done = doneOf(how);
+  const isRunning = view.state === 'running';
+  // What is marked goes out, and until the end nobody knows how much of it has.
+  const soFar = isRunning && how === 'newest' ? 'records on their way' : done;
   // Of history all of a key's records go; how many of them are its newest says nothing.
   const ofKeys = how === 'history' ? '' : `, ${keys} keys`;
   if (output.json) output.value(view);
@@ -130,7 +141,7 @@ function tell({ output }: CommandContext, view: ReplayView): void {
         `goes on with the one that was left at ${view.leftAt}: ${view.replayedBefore} ${done} then`,
       );
     output.line(
-      `${selected} events selected${ofKeys}: ${replayed} ${done}, ${(tookMs / 1000).toFixed(1)} s${waits}`,
+      `${selected} events selected${ofKeys}${isRunning ? ' so far' : ''}: ${replayed} ${soFar}, ${(tookMs / 1000).toFixed(1)} s${waits}`,
     );
   }
   if (view.unknown.length > 0)

@@ -211,6 +211,40 @@ test.each([
   expect(ended).toMatchObject({ code, error: expect.stringContaining(said) });
 });
 
+test('an organization that nobody knows is not found, and one of which nothing is kept is replayed as nothing', async () => {
+  const { shell } = replaying({ selected: 0, keys: 0, replayed: 0 });
+  const known = shell.api.organization;
+  shell.api.organization = () => Promise.reject(new Problem('command.not-found', 'no organization 9'));
+  expect(await shell.run('replay', '--organization', '9')).toMatchObject({
+    code: 3,
+    error: expect.stringContaining('no organization 9'),
+  });
+  shell.api.organization = async () => ({}) as Awaited<ReturnType<typeof known>>;
+  expect((await shell.run('replay', '--organization', '9')).code).toBe(0);
+});
+
+test.each([
+  ['newest', [], '4 events selected, 2 keys so far: 2 records on their way', 'begins anew'],
+  [
+    'history',
+    ['--to-topic', 'audit'],
+    '4 events selected so far: 2 records sent again',
+    'goes on from there, for ten minutes',
+  ],
+] as const)('an interrupt leaves a service at %s, and says so', async (how, words, told, next) => {
+  const { shell } = replaying({ how, state: 'running' });
+  const server = await serveFor(shell);
+  shell.clock.wait = async () => shell.interrupt.abort();
+  const interrupted = await shell.run('replay', '--kind', 'equipment', ...words);
+  expect(interrupted).toMatchObject({ code: 130, out: expect.stringContaining(told) });
+  expect(interrupted.error).toContain('the service goes on with it');
+  await server.close(0);
+  // On the store itself it ends with the command.
+  const alone = await shell.run('replay', '--kind', 'equipment', ...words);
+  expect(alone.error).toContain(`interrupted: the same command ${next}`);
+  expect(alone.error).not.toContain('the service goes on');
+});
+
 test.each([
   ['is away', 'publish.unavailable', []],
   ['is away, for a dry run as well', 'publish.unavailable', ['--dry-run']],
