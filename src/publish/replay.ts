@@ -138,16 +138,18 @@ async function refuseUnfit(
   const { how, toTopic } = wanted;
   refuseUnclear(wanted);
   if (how === 'reads') return;
+  const ends = await store.topicEnds();
   if (history === null) {
-    throw new Problem(
-      'command.usage',
-      'there is no Kafka: the log itself keeps the newest event of every key, for `tramline events`',
-    );
+    const why =
+      ends.length > 0
+        ? 'KAFKA_BROKERS is not set here, and events of this store went to Kafka'
+        : 'there is no Kafka: the log itself keeps the newest event of every key, for `tramline events`';
+    throw new Problem('command.usage', why);
   }
   if (toTopic === null) return;
   await history.refuseUnfit(toTopic);
   // Under a former prefix the settings do not name it.
-  if ((await store.topicEnds()).some(({ topic }) => topic === toTopic))
+  if (ends.some(({ topic }) => topic === toTopic))
     throw new Problem(
       'command.usage',
       `${toTopic} has live events of this store: history goes to another one`,

@@ -487,8 +487,17 @@ test('without Kafka nothing is sent again, but resources can be read', async () 
   const { replay, run } = start({ kafka: false });
   await hand.publish('1', 'a');
   await hand.sendAll();
-  await expect(replay.begin(newest)).rejects.toMatchObject({ code: 'command.usage' });
+  const refused = (message: string) =>
+    expect(replay.begin(newest)).rejects.toMatchObject({
+      code: 'command.usage',
+      message: expect.stringContaining(message),
+    });
+  await refused('there is no Kafka');
   expect(await run({ ...newest, how: 'reads' })).toMatchObject({ replayed: 1 });
+  // In a shell that lacks what the service is given.
+  await hand.publish('2', 'a');
+  await sendAll(start().relay);
+  await refused('KAFKA_BROKERS is not set here');
 });
 
 test('while one is under way the same is joined, and another is refused', async () => {
