@@ -4,10 +4,12 @@
  */
 import { randomBytes } from 'node:crypto';
 import type { Element } from '../../src/model/notification';
+import type { TakenTask } from '../../src/model/task';
 import { schemaFaults } from '../support/event-schemas';
 import {
   address,
   aliasHintOf,
+  aliasOf,
   draftOf,
   goneBy,
   Hand,
@@ -195,6 +197,75 @@ export function storeCasesSuite(name: string, open: () => Promise<StoreUnderTest
             expect(await hand.ledgerAtRest()).toMatchObject({ accepted: 2, gone: 0, ...lines });
           },
         );
+
+        describe('and whose notification is told already', () => {
+          const [T1, T2] = ['1', '2'].map((digit) => `00-${digit.repeat(32)}-${digit.repeat(16)}-01`);
+          /** The settling read at the other address, which is to find nothing. */
+          const settlingAtAlias = async (content: string, reconciled: boolean) => {
+            const alias = await hand.take();
+            expect(alias).toMatchObject({ address: aliasOf('1'), reconciled });
+            await hand.finish(alias, draftOf('1', content), { reconciled, settleMs: 30_000 });
+            under.advance(30_000);
+            return hand.take();
+          };
+          const findNothing = async (settling: TakenTask) => {
+            await hand.store.foundAbsent({ ...heldBy(settling), againInMs: 600_000, named });
+            under.advance(1000);
+            return hand.take();
+          };
+
+          test('is read for what it was due for already: a newer notification of it', async () => {
+            await hand.publish('1', 'a');
+            await hand.put([aliasHintOf('1')], { traceparent: T1! });
+            const settling = await settlingAtAlias('b', false);
+            await hand.put([hintOf('1')], { traceparent: T2! });
+            expect(await findNothing(settling)).toMatchObject({ resource: named, traceparent: T2 });
+          });
+
+          test('is read for what it was due for already: a sync that missed it', async () => {
+            await hand.publish('1', 'a');
+            await hand.put([aliasHintOf('1')], { traceparent: T1! });
+            const settling = await settlingAtAlias('b', false);
+            const { run } = await hand.store.beginRun({ organizationId: null, full: true });
+            await hand.store.hintAbsent(run, '4711', 'equipment', 0.05);
+            expect(await findNothing(settling)).toMatchObject({
+              resource: named,
+              reconciled: true,
+              traceparent: null,
+            });
+          });
+
+          test.each(['at rest', 'set aside'])(
+            'is read for what had the address read, while it is %s',
+            async (what) => {
+              await hand.publish('1', 'a');
+              const { run } = await hand.store.beginRun({ organizationId: null, full: true });
+              const wanted = [{ scope: '4711/equipment', organizationId: '4711' }];
+              const { listings, revision } = await hand.store.openListings(run, wanted);
+              const at = {
+                address: aliasOf('1'),
+                organizationId: '4711',
+                resource: null,
+                modifiedTime: null,
+              };
+              await hand.store.finishPage({
+                ...{ run, revision, listingId: listings[0]!.id, connectionId: 'c1', drafts: [], hints: [at] },
+                after: { end: true, whole: true, changeToken: null },
+              });
+              const settling = await settlingAtAlias('b', true);
+              if (what === 'set aside') {
+                await hand.put([hintOf('1')], { traceparent: T2! });
+                await hand.quarantine(await hand.take());
+              }
+              expect(await findNothing(settling)).toMatchObject({
+                resource: named,
+                reconciled: true,
+                traceparent: null,
+              });
+              expect(await hand.quarantined()).toEqual([]);
+            },
+          );
+        });
 
         test('leaves what was told long ago as it is told', async () => {
           await hand.put([aliasHintOf('1')]);

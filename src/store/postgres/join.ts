@@ -30,7 +30,7 @@ async function passOn(slate: Slate, task: TaskRow, target: TaskRow, generation: 
     target.id,
     target.generation,
   );
-  const hinted = { first_hint_at: task.first_hint_at, traceparent: task.traceparent };
+  const firstHintAt = task.first_hint_at;
   slate.change(task, {
     state: 'done',
     due_at: null,
@@ -44,15 +44,17 @@ async function passOn(slate: Slate, task: TaskRow, target: TaskRow, generation: 
   if (target.state === 'quarantined') slate.close(target.id);
   // The resource may have been read a moment ago, under its other address.
   const dueAt = wakes ? afterGap(slate, task, afterGap(slate, target, context.nowMs())) : target.due_at;
+  // Where nothing moved, what it is due for already stays what it is read for.
+  const asker = moved > 0 ? { ...task, reconciled: false } : wakes ? task : target;
   slate.change(target, {
     generation: target.generation + moved,
     state: wakes ? 'due' : target.state,
     due_at: dueAt,
     settling: false,
     crowded: true,
-    reconciled: false,
-    first_hint_at: target.first_hint_at ?? hinted.first_hint_at,
-    traceparent: hinted.traceparent,
+    reconciled: asker.reconciled,
+    first_hint_at: target.first_hint_at ?? firstHintAt,
+    traceparent: asker.traceparent,
   });
   if (wakes) context.lanes.expect(target.lane, dueAt!);
 }

@@ -55,14 +55,17 @@ function passOn(context: Context, task: Row, resourceTaskId: number, after: numb
   const dueAt = wakes
     ? afterGap(context, task, afterGap(context, target, context.nowMs()))
     : (target.due_at as number | null);
+  // Where nothing moved, what it is due for already stays what it is read for.
+  const asker = later.length > 0 ? { ...task, reconciled: 0 } : wakes ? task : target;
   database.run(
-    `UPDATE tasks SET generation = ?, state = iif(?, 'due', state), due_at = ?, settling = 0, crowded = 1, reconciled = 0,
+    `UPDATE tasks SET generation = ?, state = iif(?, 'due', state), due_at = ?, settling = 0, crowded = 1, reconciled = ?,
        first_hint_at = coalesce(first_hint_at, ?), traceparent = ? WHERE id = ?`,
     generation,
     wakes ? 1 : 0,
     dueAt,
+    asker.reconciled as number,
     task.first_hint_at as number | null,
-    task.traceparent as string | null,
+    asker.traceparent as string | null,
     resourceTaskId,
   );
   if (wakes) context.lanes.expect(String(target.lane), dueAt!);
