@@ -21,11 +21,18 @@ export const readColumns =
 export const finality = { open: 0, final: 1, late: 2 };
 
 /**
+ * The outcome of a read that found nothing at an address whose notifications were told already: what it read for had the
+ * resource itself read. It tells of no notification. Its reason says so where that was a sync or a replay.
+ */
+export const passedOn = { outcome: 'passed-on', reconciled: 'reconciled' };
+
+/**
  * Of the reads of one generation the first in this order tells what became of it, to the ledger and to a journey alike: a
  * settling read tells its line anew, unless it found nothing where the read before it had published; whatever is read after
  * it for another reason tells nothing of the notification.
  */
-export const tellingFirst = `finality = ${finality.late}, outcome = 'published' DESC, fence DESC`;
+export const tellingFirst = `outcome = '${passedOn.outcome}', finality = ${finality.late},
+  outcome = 'published' DESC, fence DESC`;
 
 export interface ReadToTell {
   task_id: number;

@@ -4,15 +4,16 @@
  */
 import type { ExplainStep } from '../model/inspection';
 import { accessStep, type TransitionToTell, transitionOf } from './access-step';
-import type {
-  Covered,
-  DeliveryToTell,
-  ElementEntry,
-  FoldedToTell,
-  GivenUp,
-  ReadToTell,
-  TaskToTell,
-  ToldRead,
+import {
+  type Covered,
+  type DeliveryToTell,
+  type ElementEntry,
+  type FoldedToTell,
+  type GivenUp,
+  passedOn,
+  type ReadToTell,
+  type TaskToTell,
+  type ToldRead,
 } from './covered';
 import {
   eventSteps,
@@ -81,11 +82,21 @@ export function deliverySteps(
   ];
 }
 
-/** What had a read made: hints since the read before it that covered less, or lines of replays since that read. */
+/**
+ * What had a read made: hints since the read before it that covered less, lines of replays since that read, or what another
+ * address passed on.
+ */
 export interface Asked {
   hints: HintToTell[];
   readAgain: ReplayToTell[];
   runs: RunToTell[];
+  passedOn: PassedOn | null;
+}
+
+/** A read at another address that found nothing there, and what had that made. */
+export interface PassedOn {
+  read: ReadToTell;
+  asked: Asked;
 }
 
 /** An event of a listing or of a transition has no read; that of another is no longer kept where it is not found. */
@@ -97,13 +108,7 @@ export function eventJourney(
   const own = eventSteps(event, nowMs);
   if ('read' in found) {
     const { read, asked } = found;
-    const { hints, readAgain, runs } = asked;
-    if (!isReconciled(event.headers)) {
-      const came = hints.length > 0 ? hintSteps(hints, [read]) : [expiredHints(read.at)];
-      return [...came, ...withEvents([readStep(read)], [event], nowMs)];
-    }
-    const askers =
-      readAgain.length > 0 ? readAgainSteps(readAgain) : [syncStep(runAt(runs, read.at), read.at)];
+    const askers = askerSteps(read, asked, isReconciled(event.headers));
     return [...askers, ...withEvents([readStep(read)], [event], nowMs)];
   }
   if (fenceOf(event.cause) !== null) return [expiredRead(event.event_id, event.decided_at), ...own];
@@ -115,9 +120,32 @@ export function eventJourney(
   return epoch === 1 ? own : [expiredTransition(organizationId, event.decided_at), ...own];
 }
 
+/** What no notification announced was asked for by a replay or by a sync, here or where it was passed on. */
+function askerSteps(
+  read: ReadToTell,
+  { hints, readAgain, runs, passedOn: passed }: Asked,
+  reconciled: boolean,
+): ExplainStep[] {
+  if (!reconciled) {
+    if (hints.length === 0 && passed === null) return [expiredHints(read.at)];
+    return inOrder([...hintSteps(hints, [read]), ...passedOnSteps(passed)]);
+  }
+  if (readAgain.length > 0) return readAgainSteps(readAgain);
+  const run = runAt(runs, read.at);
+  const isPassedOn = passed?.read.reason === passedOn.reconciled && passed.read.at >= (run?.began_at ?? 0);
+  return isPassedOn ? passedOnSteps(passed) : [syncStep(run, read.at)];
+}
+
+function passedOnSteps(passed: PassedOn | null): ExplainStep[] {
+  if (passed === null) return [];
+  const { read, asked } = passed;
+  return [...askerSteps(read, asked, read.reason === passedOn.reconciled), readStep(read)];
+}
+
 /** The journey of an event of which nothing but its read is kept. */
-export function sweptJourney(read: ReadToTell, { hints, readAgain }: Asked): ExplainStep[] {
-  return [...hintSteps(hints, [read]), ...readAgainSteps(readAgain), readStep(read), ...takenOf(read, [])];
+export function sweptJourney(read: ReadToTell, { hints, readAgain, passedOn: passed }: Asked): ExplainStep[] {
+  const askers = [...hintSteps(hints, [read]), ...readAgainSteps(readAgain), ...passedOnSteps(passed)];
+  return [...askers, readStep(read), ...takenOf(read, [])];
 }
 
 /** What is known of all tasks of one resource. Each list holds the newest of each task, and one more where there are more. */
@@ -152,7 +180,12 @@ export function resourceSteps(resource: ResourceToTell, nowMs: number): ExplainS
     ...resource.waiting.map((task) => waitingStep(task, nowMs)),
   ];
   if (steps.length === 0) return [expiredResource(nowMs)];
-  return steps.sort((left, right) => (left.at < right.at ? -1 : Number(left.at > right.at)));
+  return inOrder(steps);
+}
+
+/** In the order in which they happened; at one moment, as they stand. */
+function inOrder(steps: ExplainStep[]): ExplainStep[] {
+  return steps.toSorted((left, right) => (left.at < right.at ? -1 : Number(left.at > right.at)));
 }
 
 /** The reads with the events that each of them decided, and the events that none of these did. */
@@ -269,6 +302,10 @@ function ownSteps(read: ToldRead): ExplainStep[] {
 }
 
 function readStep(read: ReadToTell): ExplainStep {
+  if (read.outcome === passedOn.outcome) {
+    const text = 'a read at another of its addresses found nothing there: the resource itself is read';
+    return { at: at(read.at), step: passedOn.outcome, text };
+  }
   return {
     at: at(read.at),
     step: read.outcome,

@@ -13,6 +13,7 @@ import {
   emptyRun,
   goneBy,
   Hand,
+  heldBy,
   hintOf,
   type StoreUnderTest,
   terms,
@@ -211,6 +212,103 @@ export function storeExplainSuite(name: string, open: () => Promise<StoreUnderTe
       const all = [0, 1, 2].map((offset) => `4711/equipment/1 ${offset + 1} -> 4711@${offset}`);
       for (const asked of [address('1'), aliasOf('1')]) expect(await events(asked)).toEqual(all);
       expect(await steps(address('1'))).toEqual(await steps(aliasOf('1')));
+    });
+
+    describe('an event of a resource that was asked since another of its addresses found nothing', () => {
+      const named = { kind: 'equipment', id: '1' } as const;
+      /** What the read at the other address said stands published; the settling read after it finds nothing there. */
+      const passOn = async ({ reconciled = false, meanwhile = async (): Promise<unknown> => null } = {}) => {
+        under.advance(1000);
+        const alias = await hand.takeAt(aliasOf('1'));
+        await hand.finish(alias, draftOf('1', 'b'), { reconciled, settleMs: 30_000 });
+        under.advance(30_000);
+        const settling = await hand.takeAt(aliasOf('1'));
+        await meanwhile();
+        await hand.store.foundAbsent({ ...heldBy(settling), againInMs: 600_000, named });
+        under.advance(1000);
+      };
+      const lastEvent = async () => (await sendToKafka()).at(-1)!.eventId;
+      const deliveries = async (of: string) =>
+        (await steps(of)).flatMap(({ deliveryId }) => (deliveryId === undefined ? [] : [deliveryId]));
+
+      test.each([['by a notification'], ['by a sync']])(
+        'is traced to the notification at that address where it was known %s',
+        async (how) => {
+          if (how === 'by a sync') await list('1', 'a');
+          else await hand.publish('1', 'a');
+          await hand.put([aliasHintOf('1')]);
+          await passOn();
+          await hand.store.finishGone(goneBy(await hand.take()));
+          const eventId = await lastEvent();
+          expect(await names(eventId)).toEqual(['hinted', 'passed-on', 'decided', 'gone', 'sent']);
+          expect(await deliveries(eventId)).toEqual([how === 'by a sync' ? 'd1' : 'd2']);
+          expect((await steps(eventId))[1]).toMatchObject({
+            text: 'a read at another of its addresses found nothing there: the resource itself is read',
+          });
+          expect((await names(address('1'))).filter((step) => step === 'passed-on')).toHaveLength(1);
+          expect((await steps(how === 'by a sync' ? 'd1' : 'd2'))[1]).toMatchObject({ ledger: 'published' });
+          expect(await hand.store.ledger()).toMatchObject({ gone: 0, waiting: 0 });
+        },
+      );
+
+      test('is traced to it also where the settling read of the resource decided it', async () => {
+        await hand.publish('1', 'a');
+        await hand.put([aliasHintOf('1')]);
+        await passOn();
+        await hand.finish(await hand.take(), draftOf('1', 'b'), { settleMs: 30_000 });
+        under.advance(30_000);
+        await hand.store.finishGone(goneBy(await hand.take()));
+        expect(await deliveries(await lastEvent())).toEqual(['d2']);
+      });
+
+      test('is traced to what the resource was due for as well', async () => {
+        await hand.publish('1', 'a');
+        await hand.put([aliasHintOf('1')]);
+        await passOn({ meanwhile: () => hand.put([hintOf('1')]) });
+        await hand.finish(await hand.take(), draftOf('1', 'c'), { settleMs: 30_000 });
+        const eventId = await lastEvent();
+        expect(await names(eventId)).toEqual([
+          ...['hinted', 'hinted', 'passed-on'],
+          ...['decided', 'published', 'sent'],
+        ]);
+        expect(await deliveries(eventId)).toEqual(['d2', 'd3']);
+        under.advance(30_000);
+        await hand.store.finishGone(goneBy(await hand.take()));
+        expect(await deliveries(await lastEvent())).toEqual(['d2', 'd3']);
+      });
+
+      test('is traced to the sync that named that address', async () => {
+        await hand.publish('1', 'a');
+        const { run } = await hand.store.beginRun({ organizationId: null, full: true });
+        const { listings, revision } = await hand.store.openListings(run, [{ scope: 'x', organizationId }]);
+        const hint = { address: aliasOf('1'), organizationId, resource: null, modifiedTime: null };
+        await hand.store.finishPage({
+          ...{ run, revision, listingId: listings[0]!.id, connectionId: 'c1', drafts: [], hints: [hint] },
+          after: { end: true, whole: true, changeToken: null },
+        });
+        await passOn({ reconciled: true });
+        await hand.store.finishGone(goneBy(await hand.take()));
+        const eventId = await lastEvent();
+        expect(await names(eventId)).toEqual(['listed', 'passed-on', 'decided', 'gone', 'sent']);
+        expect((await steps(eventId))[0]).toMatchObject({ run });
+      });
+
+      test.each(['a notification', 'a sync'])('is traced to %s that came after all that', async (what) => {
+        await hand.publish('1', 'a');
+        await hand.put([aliasHintOf('1')]);
+        await passOn();
+        await hand.finish(await hand.take(), draftOf('1', 'b'));
+        under.advance(1000);
+        if (what === 'a sync') {
+          const { run } = await hand.store.beginRun({ organizationId: null, full: true });
+          await hand.store.hintAbsent(run, organizationId, 'equipment', 0.05);
+        } else await hand.put([hintOf('1')]);
+        await hand.store.finishGone(goneBy(await hand.take()));
+        const eventId = await lastEvent();
+        const asker = what === 'a sync' ? 'listed' : 'hinted';
+        expect(await names(eventId)).toEqual([asker, 'decided', 'gone', 'sent']);
+        expect(await deliveries(eventId)).toEqual(what === 'a sync' ? [] : ['d3']);
+      });
     });
 
     test('an access event is traced to the transition, and to what said so', async () => {

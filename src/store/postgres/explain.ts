@@ -29,17 +29,16 @@ import {
 } from '../event-steps';
 import { expiredDelivery, isEventId, perhapsExpiredEvent } from '../expired-steps';
 import {
-  type Asked,
   addressesMax,
   deliverySteps,
   eventJourney,
   type HintToTell,
-  type RunToTell,
   resourceSteps,
   sweptJourney,
 } from '../journey';
 import { rowsMax } from '../left-out';
 import { fenceOf } from '../read-fence';
+import { askedFor, rows, runs } from './asked-for';
 import type { Context } from './context';
 import { isForgotten } from './organizations';
 import { tasksNamed } from './sweep';
@@ -53,11 +52,6 @@ export async function explain(context: Context, of: string): Promise<Explanation
   return (
     (await explainEvent(context, of)) ?? (await explainResource(context, of)) ?? explainTaken(context, of)
   );
-}
-
-/** Rows as the statement's columns make them. */
-async function rows<Wanted>({ database }: Context, sql: string, ...values: unknown[]): Promise<Wanted[]> {
-  return (await database.all(sql, ...(values as never[]))) as unknown as Wanted[];
 }
 
 async function explainDelivery(context: Context, of: string, id: number): Promise<Explanation | null> {
@@ -196,41 +190,6 @@ async function transitionRow(context: Context, cause: string): Promise<Transitio
     named.epoch,
   );
   return row;
-}
-
-/** What had it read: the hints that no earlier read covers, and what replays asked for since the read before. */
-async function askedFor(
-  context: Context,
-  { task_id: task, fence, generation, at }: ReadToTell,
-): Promise<Asked> {
-  const hints = await rows<HintToTell>(
-    context,
-    `SELECT h.task_id, h.generation, h.element, d.id, d.received_at FROM hints h JOIN deliveries d ON d.id = h.delivery_id
-     WHERE h.task_id = $1 AND h.generation <= $3 AND h.generation > coalesce((
-       SELECT generation FROM reads WHERE task_id = $1 AND fence < $2 AND generation < $3
-       ORDER BY fence DESC LIMIT 1), 0)
-     ORDER BY h.generation DESC LIMIT $4`,
-    task,
-    fence,
-    generation,
-    rowsMax,
-  );
-  const readAgain = await rows<ReplayToTell>(
-    context,
-    `SELECT ${replayColumns} FROM replayed WHERE task_id = $1 AND at <= $3 AND at > coalesce((
-       SELECT at FROM reads WHERE task_id = $1 AND fence < $2 ORDER BY fence DESC LIMIT 1), 0)
-     ORDER BY id DESC LIMIT $4`,
-    task,
-    fence,
-    at,
-    rowsMax,
-  );
-  return { hints: hints.reverse(), readAgain: readAgain.reverse(), runs: await runs(context) };
-}
-
-/** All that are kept, which are few. */
-function runs(context: Context): Promise<RunToTell[]> {
-  return rows(context, 'SELECT id, began_at FROM sync_runs ORDER BY id');
 }
 
 /** A move decides two, and the read names the last, which stands right after the other among those of its task. */

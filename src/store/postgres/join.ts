@@ -5,7 +5,7 @@
  * finds nothing, and its address names a known resource, it is joined to that one's with all that was not decided.
  */
 import type { ResourceIdentity } from '../../model/resource';
-import { finality } from '../covered';
+import { finality, passedOn } from '../covered';
 import { afterGap, type Ending, hintedSince } from './return-task';
 import type { Slate } from './slate';
 import type { TaskRow } from './task-rows';
@@ -18,8 +18,11 @@ export async function joinTask(slate: Slate, task: TaskRow, target: TaskRow, rea
   return true;
 }
 
-/** The joined task is done. What came after this generation is the target's, which is to be read in any case. */
-async function passOn(slate: Slate, task: TaskRow, target: TaskRow, generation: number): Promise<void> {
+/**
+ * The joined task is done. What came after this generation is the target's, which is to be read in any case. How many hints
+ * that was.
+ */
+async function passOn(slate: Slate, task: TaskRow, target: TaskRow, generation: number): Promise<number> {
   const { context } = slate;
   const moved = await context.database.run(
     `WITH later AS (DELETE FROM hints WHERE task_id = $1 AND generation > $2 RETURNING generation, delivery_id, element)
@@ -57,6 +60,7 @@ async function passOn(slate: Slate, task: TaskRow, target: TaskRow, generation: 
     traceparent: asker.traceparent,
   });
   if (wakes) context.lanes.expect(target.lane, dueAt!);
+  return moved;
 }
 
 /**
@@ -88,8 +92,15 @@ export async function joinNamed(
   const firstHintAt =
     task.covered_hint_at ?? task.first_hint_at ?? (await firstAfter(slate, task.id, generation));
   slate.change(task, { joined_to: known.id, first_hint_at: firstHintAt });
-  await passOn(slate, task, known, generation);
+  if ((await passOn(slate, task, known, generation)) === 0) notePassedOn(slate, task, generation);
   return true;
+}
+
+/** No hint tells then what the resource is read for. */
+function notePassedOn(slate: Slate, { id, fence, reconciled }: TaskRow, generation: number): void {
+  const reason = reconciled ? passedOn.reconciled : null;
+  const said = { reason, eventIds: [], connectionId: null, switchedFrom: null, settles: false };
+  slate.note({ taskId: id, fence, generation, ...said, outcome: passedOn.outcome });
 }
 
 /** When the first hint after this generation came; null where there is none any more. */

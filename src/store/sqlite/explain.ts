@@ -28,18 +28,16 @@ import {
 } from '../event-steps';
 import { expiredDelivery, isEventId, perhapsExpiredEvent } from '../expired-steps';
 import {
-  type Asked,
   addressesMax,
   deliverySteps,
   eventJourney,
-  type HintToTell,
   type ResourceToTell,
-  type RunToTell,
   resourceSteps,
   sweptJourney,
 } from '../journey';
 import { rowsMax } from '../left-out';
 import { fenceOf } from '../read-fence';
+import { askedFor, rows, runs } from './asked-for';
 import type { Context } from './context';
 import { isForgotten } from './inspect';
 import { tasksOf } from './sweep';
@@ -50,11 +48,6 @@ export function explain(context: Context, of: string): Explanation | null {
   const delivery = /^d(\d{1,15})$/.exec(of)?.[1];
   if (delivery !== undefined) return explainDelivery(context, of, Number(delivery));
   return explainEvent(context, of) ?? explainResource(context, of) ?? explainTaken(context, of);
-}
-
-/** Rows as the statement's columns make them. */
-function rows<Wanted>({ database }: Context, sql: string, ...values: (string | number | null)[]): Wanted[] {
-  return database.all(sql, ...values) as unknown as Wanted[];
 }
 
 function explainDelivery(context: Context, of: string, id: number): Explanation | null {
@@ -177,38 +170,6 @@ function transitionRow(context: Context, cause: string): TransitionToTell | unde
     named.organizationId,
     named.epoch,
   )[0];
-}
-
-/** What had it read: the hints that no earlier read covers, and what replays asked for since the read before. */
-function askedFor(context: Context, { task_id: task, fence, generation, at }: ReadToTell): Asked {
-  const hints = rows<HintToTell>(
-    context,
-    `SELECT h.task_id, h.generation, h.element, d.id, d.received_at FROM hints h JOIN deliveries d ON d.id = h.delivery_id
-     WHERE h.task_id = ?1 AND h.generation <= ?3 AND h.generation > coalesce((
-       SELECT generation FROM reads WHERE task_id = ?1 AND fence < ?2 AND generation < ?3
-       ORDER BY fence DESC LIMIT 1), 0)
-     ORDER BY h.generation DESC LIMIT ?4`,
-    task,
-    fence,
-    generation,
-    rowsMax,
-  );
-  const readAgain = rows<ReplayToTell>(
-    context,
-    `SELECT ${replayColumns} FROM replayed WHERE task_id = ?1 AND at <= ?3 AND at > coalesce((
-       SELECT at FROM reads WHERE task_id = ?1 AND fence < ?2 ORDER BY fence DESC LIMIT 1), 0)
-     ORDER BY id DESC LIMIT ?4`,
-    task,
-    fence,
-    at,
-    rowsMax,
-  );
-  return { hints: hints.reverse(), readAgain: readAgain.reverse(), runs: runs(context) };
-}
-
-/** All that are kept, which are few. */
-function runs(context: Context): RunToTell[] {
-  return rows<RunToTell>(context, 'SELECT id, began_at FROM sync_runs ORDER BY id');
 }
 
 /** Those of one read: a move decides two, and the read names the last, which stands right after the other. */

@@ -5,11 +5,11 @@
  * finds nothing, and its address names a known resource, it is joined to that one's with all that was not decided.
  */
 import type { ResourceIdentity } from '../../model/resource';
-import { finality } from '../covered';
+import { finality, passedOn } from '../covered';
 import type { Context } from './context';
 import type { Row } from './database';
 import { closeEntry } from './quarantine';
-import { afterGap, type Ending, hintedSince } from './return-task';
+import { afterGap, type Ending, hintedSince, noteRead } from './return-task';
 
 /** True when later hints went on under the other task: then the joined one is done. */
 export function joinTask(context: Context, task: Row, resourceTaskId: number, read: Ending): boolean {
@@ -21,8 +21,11 @@ export function joinTask(context: Context, task: Row, resourceTaskId: number, re
   return true;
 }
 
-/** The joined task is done. What came after this generation is the resource's, which is to be read in any case. */
-function passOn(context: Context, task: Row, resourceTaskId: number, after: number): void {
+/**
+ * The joined task is done. What came after this generation is the resource's, which is to be read in any case. How many hints
+ * that was.
+ */
+function passOn(context: Context, task: Row, resourceTaskId: number, after: number): number {
   const { database } = context;
   const taskId = Number(task.id);
   const later = database.all(
@@ -69,6 +72,7 @@ function passOn(context: Context, task: Row, resourceTaskId: number, after: numb
     resourceTaskId,
   );
   if (wakes) context.lanes.expect(String(target.lane), dueAt!);
+  return later.length;
 }
 
 /**
@@ -94,8 +98,17 @@ export function joinNamed(context: Context, task: Row, { named }: { named?: Reso
   context.lanes.widen(String(task.lane));
   database.run('UPDATE tasks SET joined_to = ? WHERE id = ?', known, taskId);
   const first_hint_at = task.covered_hint_at ?? task.first_hint_at ?? firstAfter(context, taskId, generation);
-  passOn(context, { ...task, first_hint_at } as Row, known, generation);
+  if (passOn(context, { ...task, first_hint_at } as Row, known, generation) === 0)
+    notePassedOn(context, task, generation);
   return true;
+}
+
+/** No hint tells then what the resource is read for. */
+function notePassedOn(context: Context, { id, fence, reconciled }: Row, generation: number): void {
+  const reason = reconciled === 1 ? passedOn.reconciled : null;
+  const said = { reason, eventId: null, connectionId: null, switchedFrom: null, settles: false };
+  const read = { taskId: Number(id), fence: Number(fence), generation };
+  noteRead(context, read, { ...said, outcome: passedOn.outcome });
 }
 
 /** When the first hint after this generation came; null where there is none any more. */

@@ -1,0 +1,82 @@
+/**
+ * Loads what had a resource read: hints, lines of replays, the runs of the sync, and what another of its addresses passed
+ * on. Rows only, each found by an index.
+ */
+import { passedOn, type ReadToTell, readColumns } from '../covered';
+import { type ReplayToTell, replayColumns } from '../event-steps';
+import type { Asked, HintToTell, PassedOn, RunToTell } from '../journey';
+import { rowsMax } from '../left-out';
+import type { Context } from './context';
+
+/** Rows as the statement's columns make them. */
+export async function rows<Wanted>(
+  { database }: Context,
+  sql: string,
+  ...values: unknown[]
+): Promise<Wanted[]> {
+  return (await database.all(sql, ...(values as never[]))) as unknown as Wanted[];
+}
+
+/**
+ * What had it read: the hints that no earlier read covers, what replays asked for since the read before, and what was passed
+ * on to it; with that, only the hints that no read before it covers.
+ */
+export async function askedFor(context: Context, read: ReadToTell): Promise<Asked> {
+  const { task_id: task, fence, generation, at } = read;
+  const passed = await passedOnTo(context, read);
+  const hints = await rows<HintToTell>(
+    context,
+    `SELECT h.task_id, h.generation, h.element, d.id, d.received_at FROM hints h JOIN deliveries d ON d.id = h.delivery_id
+     WHERE h.task_id = $1 AND h.generation <= $3 AND h.generation > coalesce((
+       SELECT generation FROM reads WHERE task_id = $1 AND fence < $2 AND (generation < $3 OR at <= $5)
+       ORDER BY fence DESC LIMIT 1), 0)
+     ORDER BY h.generation DESC LIMIT $4`,
+    task,
+    fence,
+    generation,
+    rowsMax,
+    passed?.read.at ?? null,
+  );
+  const readAgain = await rows<ReplayToTell>(
+    context,
+    `SELECT ${replayColumns} FROM replayed WHERE task_id = $1 AND at <= $3 AND at > coalesce((
+       SELECT at FROM reads WHERE task_id = $1 AND fence < $2 ORDER BY fence DESC LIMIT 1), 0)
+     ORDER BY id DESC LIMIT $4`,
+    task,
+    fence,
+    at,
+    rowsMax,
+  );
+  return {
+    hints: hints.reverse(),
+    readAgain: readAgain.reverse(),
+    runs: await runs(context),
+    passedOn: passed,
+  };
+}
+
+/** The last since a read of it that covers less. */
+async function passedOnTo(
+  context: Context,
+  { task_id: task, fence, generation, at }: ReadToTell,
+): Promise<PassedOn | null> {
+  const [read] = await rows<ReadToTell>(
+    context,
+    `SELECT ${readColumns} FROM reads
+     WHERE task_id IN (SELECT id FROM tasks WHERE joined_to = $1) AND outcome = '${passedOn.outcome}' AND at <= $4
+       AND at > coalesce((
+         SELECT at FROM reads WHERE task_id = $1 AND fence < $2 AND generation < $3
+         ORDER BY fence DESC LIMIT 1), 0)
+     ORDER BY at DESC LIMIT 1`,
+    task,
+    fence,
+    generation,
+    at,
+  );
+  return read === undefined ? null : { read, asked: await askedFor(context, read) };
+}
+
+/** All that are kept, which are few. */
+export function runs(context: Context): Promise<RunToTell[]> {
+  return rows(context, 'SELECT id, began_at FROM sync_runs ORDER BY id');
+}
