@@ -120,7 +120,10 @@ export function eventJourney(
   return epoch === 1 ? own : [expiredTransition(organizationId, event.decided_at), ...own];
 }
 
-/** What no notification announced was asked for by a replay or by a sync, here or where it was passed on. */
+/**
+ * What no notification announced was asked for by a replay or by a sync, here or where it was passed on. A replay also has read
+ * again what was announced and set aside.
+ */
 function askerSteps(
   read: ReadToTell,
   { hints, readAgain, runs, passedOn: passed }: Asked,
@@ -128,7 +131,7 @@ function askerSteps(
 ): ExplainStep[] {
   if (!reconciled) {
     if (hints.length === 0 && passed === null) return [expiredHints(read.at)];
-    return inOrder([...hintSteps(hints, [read]), ...passedOnSteps(passed)]);
+    return inOrder([...hintSteps(hints, [read]), ...passedOnSteps(passed), ...readAgainSteps(readAgain)]);
   }
   if (readAgain.length > 0) return readAgainSteps(readAgain);
   const run = runAt(runs, read.at);

@@ -478,6 +478,9 @@ export function storeReplaySuite(name: string, open: () => Promise<DamageableSto
         // A notification announced it, as it did before.
         expect(task).toMatchObject({ reconciled: false, deliveryId: 'd2' });
         await hand.finish(task, draftOf('1', 'b'));
+        const [event] = await hand.records();
+        const { steps } = (await hand.store.explain(event!.eventId))!;
+        expect(steps.map(({ step }) => step).slice(0, 2)).toEqual(['hinted', 'read-again']);
         expect(await hand.ledgerAtRest()).toMatchObject({ accepted: 2, published: 2, quarantined: 0 });
       });
 
