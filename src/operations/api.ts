@@ -161,7 +161,8 @@ export function makeApi(doors: ApiDoors): Api {
     alerts: async () => (await doors.listAlerts()).map(alertView),
     testAlerts,
     explain: async (of) =>
-      (await store.explain(of)) ?? notFound('delivery (d12), event id or resource address', of),
+      (await store.explain(of)) ??
+      notFound('delivery (d12), event id, resource address or key of a record', of),
     ledger: async () => ledgerView(await store.ledger()),
     check,
     config: async () => config(),

@@ -118,7 +118,7 @@ export const apiRoutes: Route[] = [
     answer: (api, { search }) => {
       const { of } = readParameters(search, { of: 'reference' });
       if (of === null)
-        throw new Problem('command.usage', 'of must be a delivery id, an event id or an address');
+        throw new Problem('command.usage', 'of must be a delivery id, an event id, an address or a key');
       return api.explain(of);
     },
   },

@@ -559,6 +559,18 @@ export function storeExplainSuite(name: string, open: () => Promise<StoreUnderTe
         }
       });
 
+      test('a resource is found by the key of its records, also by that of an organization that it left', async () => {
+        await hand.publish('1', 'a');
+        under.advance(1000);
+        await hand.publish('1', 'b', { organizationId: '4712' });
+        const journey = await steps(address('1'));
+        expect(journey.filter(({ step }) => step === 'decided').length).toBeGreaterThan(1);
+        for (const organization of ['4711', '4712'])
+          expect(await steps(`${organization}/equipment/1`)).toEqual(journey);
+        expect(await hand.store.explain('4711/field-operation/1')).toBeNull();
+        expect(await hand.store.explain('4711')).toBeNull();
+      });
+
       test('a resource of which nothing is kept says so', async () => {
         await hand.put([hintOf('1')]);
         await hand.store.finishGone(goneBy(await hand.take()));

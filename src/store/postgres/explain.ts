@@ -4,6 +4,7 @@
  * stands in the same rows.
  */
 import type { Inspection } from '../../model/inspection';
+import { partsOf } from '../../model/resource';
 import { type TransitionToTell, transitionOf } from '../access-step';
 import {
   type Covered,
@@ -238,10 +239,15 @@ async function toldEvents(context: Context, events: EventToTell[]): Promise<Told
 
 /** The resource at this address, under whatever address it was read. */
 async function explainResource(context: Context, of: string): Promise<Explanation | null> {
+  // Whichever organization's it is by now.
+  const { kind, id } = partsOf(of);
   const [known] = await rows<{ id: number }>(
     context,
-    `SELECT coalesce(t.joined_to, t.id) AS id FROM aliases a JOIN tasks t ON t.id = a.task_id WHERE a.address = $1`,
+    `SELECT coalesce(t.joined_to, t.id) AS id FROM aliases a JOIN tasks t ON t.id = a.task_id WHERE a.address = $1
+     UNION ALL SELECT id FROM tasks WHERE kind = $2 AND resource_id = $3`,
     of,
+    kind,
+    id,
   );
   if (known === undefined) return null;
   const joined = await rows<{ id: number }>(

@@ -3,6 +3,7 @@
  * kind at most. What they tell is put together elsewhere, for all stores alike.
  */
 import type { ExplainStep } from '../../model/inspection';
+import { partsOf } from '../../model/resource';
 import { type TransitionToTell, transitionOf } from '../access-step';
 import {
   type Covered,
@@ -203,9 +204,14 @@ function toldEvent(context: Context, event: EventToTell): ToldEvent {
 
 /** The resource at this address, under whatever address it was read. */
 function explainResource(context: Context, of: string): Explanation | null {
+  // Whichever organization's it is by now.
+  const { kind, id } = partsOf(of);
   const known = context.database.get(
-    `SELECT coalesce(t.joined_to, t.id) AS id FROM aliases a JOIN tasks t ON t.id = a.task_id WHERE a.address = ?`,
+    `SELECT coalesce(t.joined_to, t.id) AS id FROM aliases a JOIN tasks t ON t.id = a.task_id WHERE a.address = ?
+     UNION ALL SELECT id FROM tasks WHERE kind = ? AND resource_id = ?`,
     of,
+    kind,
+    id,
   );
   if (known === undefined) return null;
   const joined = context.database
