@@ -401,6 +401,21 @@ export function storeCasesSuite(name: string, open: () => Promise<StoreUnderTest
         expect((await hand.take()).organizationId).toBe('99');
       });
 
+      test('an address that shows a new resource at its next read is that one’s from then on', async () => {
+        await hand.publish('1', 'a');
+        await hand.put([aliasHintOf('1')]);
+        await hand.finish(await hand.take(), draftOf('1', 'b'), { settleMs: 30_000 });
+        under.advance(30_000);
+        await hand.finish(await hand.take(), draftOf('2', 'x', { address: address('2') }));
+        under.advance(2000);
+        await hand.put([hintOf('2')]);
+        const task = await hand.take();
+        expect(task.resource).toMatchObject({ id: '2' });
+        expect(await hand.finish(task, draftOf('2', 'y'))).toMatchObject({ outcome: 'published' });
+        await hand.put([hintOf('1')]);
+        expect((await hand.take()).resource).toMatchObject({ id: '1' });
+      });
+
       test('an address that shows another resource changes nobody’s history', async () => {
         await hand.publish('1', 'a');
         await hand.put([hintOf('1')]);

@@ -136,6 +136,8 @@ async function accept(slate: Slate, read: FinishedRead, resource: TaskRow, older
   slate.change(resource, {
     published: true,
     deleted: false,
+    // It was another one's address before.
+    joined_to: null,
     kind: draft.kind,
     resource_id: draft.id,
     organization_id: draft.organizationId,
