@@ -65,8 +65,13 @@ export const untoldPrefix = 'untold-access:';
  */
 export const newestNumber = 'CASE WHEN s.sequence > s.refused THEN s.sequence ELSE s.below_refused END';
 
-/** Of a row `o` of the outbox: the task as which its resource is read, whatever address its event came through. */
-export const readTask = '(SELECT coalesce(p.joined_to, p.id) FROM tasks p WHERE p.id = o.task_id)';
+/**
+ * Of a row `o` of the outbox: the task as which its resource is read, whatever address its event came through; where none is
+ * that resource's, the one at that address. `kind` and `id` are how a store takes them from the row's key.
+ */
+export const readTaskBy = (kind: string, id: string): string => `coalesce(
+  (SELECT p.id FROM tasks p WHERE p.kind = ${kind} AND p.resource_id = ${id}),
+  (SELECT coalesce(p.joined_to, p.id) FROM tasks p WHERE p.id = o.task_id))`;
 
 /**
  * Of a task that falls due though no notification came: at rest, nothing announced what its read will find. What was set aside
@@ -77,10 +82,10 @@ export const asAnnounced = `reconciled = (state = 'done' OR reconciled),
 
 /**
  * The task of a record of the outbox that was never published, whose id is `of`, while nothing newer of its key was decided: its
- * resource stands on no topic as it is held here.
+ * resource stands on no topic as it is held here. `readTask` is the store's.
  */
-export const unpublishedOf = (of: string): string => `SELECT coalesce(t.joined_to, t.id)
-  FROM outbox o JOIN sequences s ON s.key = o.key AND s.sequence = o.sequence JOIN tasks t ON t.id = o.task_id
+export const unpublishedOf = (of: string, readTask: string): string => `SELECT ${readTask}
+  FROM outbox o JOIN sequences s ON s.key = o.key AND s.sequence = o.sequence
   WHERE o.id = ${of} AND o.position IS NULL`;
 
 /** Of `quarantine`: a refused record is kept that nothing else tells the end of, as long as a read tells of that record. */

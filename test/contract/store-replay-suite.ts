@@ -509,10 +509,25 @@ export function storeReplaySuite(name: string, open: () => Promise<DamageableSto
       expect(await hand.quarantined()).toEqual([]);
       const [task, ...others] = await hand.store.take(10);
       expect([task?.address, others]).toEqual([address('1'), []]);
-      await hand.finish(task!, draftOf('1', 'c'), { reconciled: true });
+      await hand.finish(task!, draftOf('1', 'c'), { reconciled: task!.reconciled });
       const [row] = await hand.records();
       const { steps } = (await hand.store.explain(row!.eventId))!;
       expect(steps).toContainEqual(expect.objectContaining({ step: 'read-again', replay: run.replay }));
+    });
+
+    test('a resource is read whose event came through an address that shows another one by now', async () => {
+      await hand.publish('1', 'a');
+      await hand.publish('2', 'a');
+      await hand.put([aliasHintOf('1')]);
+      await hand.finish(await hand.take(), draftOf('1', 'b'), { settleMs: 5000 });
+      await sendToKafka();
+      under.advance(5000);
+      await hand.finish(await hand.take(), draftOf('2', 'a'));
+      under.advance(1000);
+      const run = await hand.store.beginReplay('x');
+      const events = (await select({ keys: ['4711/equipment/1'] })).filter(({ newest }) => newest);
+      expect(await hand.store.readAgain(stepOf(run, 9), rowsOf(events))).toBe(1);
+      expect((await hand.store.take(10)).map((task) => task.address)).toEqual([address('1')]);
     });
 
     test.each([

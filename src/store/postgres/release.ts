@@ -15,6 +15,7 @@ import { type Hint, markHints } from './mark-hints';
 import { insertReads } from './note-read';
 import { ensureOrganizations } from './organization-rows';
 import { entryIdOf } from './quarantine';
+import { readTask } from './read-task';
 
 type Released = 'released' | 'not-found' | 'refused';
 
@@ -308,7 +309,7 @@ async function publishLater(context: Context, outboxIds: number[]): Promise<void
   if (outboxIds.length === 0) return;
   const changed = await context.database.all(
     `UPDATE tasks SET content_hash = '', wire_hash = '', deleted = false
-     WHERE published AND id IN (${unpublishedOf('ANY($1::bigint[])')}) RETURNING organization_id`,
+     WHERE published AND id IN (${unpublishedOf('ANY($1::bigint[])', readTask)}) RETURNING organization_id`,
     outboxIds,
   );
   await listWhole(

@@ -6,13 +6,14 @@
 import type { Acknowledgement, OutboxRow } from '../../model/event';
 import type { ReplayRun, ReplaySelection, ReplayStep, SelectedPage } from '../../model/replay';
 import { topicsOfKind } from '../live-topic';
-import { asAnnounced, newestNumber, nothingReplayed, readTask, runsKept } from '../store-rules';
+import { asAnnounced, newestNumber, nothingReplayed, runsKept } from '../store-rules';
 import type { Context } from './context';
 import type { Row } from './database';
 import { lockOrganizations } from './organization-rows';
 import { isForgotten } from './organizations';
 import { outboxRowOf, rowColumns } from './outbox';
 import { closeEntries } from './quarantine-entries';
+import { readTask } from './read-task';
 
 /** Of rows `o` with the sequences `s` of their keys. */
 const isNewest = `o.state IN (1, 2) AND o.sequence = ${newestNumber}`;

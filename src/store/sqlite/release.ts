@@ -10,6 +10,7 @@ import { hint } from './inbox';
 import { listWhole } from './list-whole';
 import { hintProbe } from './probes';
 import { idOf } from './quarantine';
+import { readTask } from './read-task';
 import { afterGap, noteRead } from './return-task';
 
 /**
@@ -163,7 +164,7 @@ export function discardQuarantine(context: Context, id: string): 'discarded' | '
 function publishLater(context: Context, outboxId: number): void {
   const task = context.database.get(
     `UPDATE tasks SET content_hash = '', wire_hash = '', deleted = 0
-     WHERE published = 1 AND id = (${unpublishedOf('?')}) RETURNING organization_id`,
+     WHERE published = 1 AND id = (${unpublishedOf('?', readTask)}) RETURNING organization_id`,
     outboxId,
   );
   if (task !== undefined) listWhole(context, [String(task.organization_id)]);

@@ -6,12 +6,13 @@
 import type { Acknowledgement, OutboxRow } from '../../model/event';
 import type { Reading, ReplayRun, ReplaySelection, ReplayStep, SelectedPage } from '../../model/replay';
 import { topicsOfKind } from '../live-topic';
-import { asAnnounced, newestNumber, nothingReplayed, readTask, runsKept } from '../store-rules';
+import { asAnnounced, newestNumber, nothingReplayed, runsKept } from '../store-rules';
 import type { Context } from './context';
 import type { Row } from './database';
 import { isForgotten } from './inspect';
 import { escapeLike, leads, outboxRowOf, rowColumns } from './outbox';
 import { closeEntry } from './quarantine';
+import { readTask } from './read-task';
 import { afterGap } from './return-task';
 
 /** Of rows `o` with the sequences `s` of their keys. */
