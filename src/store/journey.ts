@@ -130,8 +130,8 @@ function askerSteps(
   reconciled: boolean,
 ): ExplainStep[] {
   if (!reconciled) {
-    if (hints.length === 0 && passed === null) return [expiredHints(read.at)];
-    return inOrder([...hintSteps(hints, [read]), ...passedOnSteps(passed), ...readAgainSteps(readAgain)]);
+    const came = hints.length > 0 || passed !== null ? hintSteps(hints, [read]) : [expiredHints(read.at)];
+    return inOrder([...came, ...passedOnSteps(passed), ...readAgainSteps(readAgain)]);
   }
   if (readAgain.length > 0) return readAgainSteps(readAgain);
   const run = runAt(runs, read.at);
@@ -148,7 +148,7 @@ function passedOnSteps(passed: PassedOn | null): ExplainStep[] {
 /** The journey of an event of which nothing but its read is kept. */
 export function sweptJourney(read: ReadToTell, { hints, readAgain, passedOn: passed }: Asked): ExplainStep[] {
   const askers = [...hintSteps(hints, [read]), ...readAgainSteps(readAgain), ...passedOnSteps(passed)];
-  return [...askers, readStep(read), ...takenOf(read, [])];
+  return [...inOrder(askers), readStep(read), ...takenOf(read, [])];
 }
 
 /** What is known of all tasks of one resource. Each list holds the newest of each task, and one more where there are more. */
@@ -345,6 +345,10 @@ function moreAddressesStep(nowMs: number): ExplainStep {
 }
 
 /** The last that had begun; null when it is no longer kept. */
+/** Runs of all organizations, and of the one whose the task is. */
+export const runsOf = (taskId: string): string => `SELECT id, began_at FROM sync_runs
+  WHERE organization_id IS NULL OR organization_id = (SELECT organization_id FROM tasks WHERE id = ${taskId}) ORDER BY id`;
+
 function runAt(runs: RunToTell[], atMs: number): RunToTell | null {
   return runs.findLast((run) => run.began_at <= atMs) ?? null;
 }

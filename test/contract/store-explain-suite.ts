@@ -287,6 +287,9 @@ export function storeExplainSuite(name: string, open: () => Promise<StoreUnderTe
           after: { end: true, whole: true, changeToken: null },
         });
         await passOn({ reconciled: true });
+        // It lists nothing of this organization.
+        await hand.store.beginRun({ organizationId: '999', full: true });
+        under.advance(1000);
         await hand.store.finishGone(goneBy(await hand.take()));
         const eventId = await lastEvent();
         expect(await names(eventId)).toEqual(['listed', 'passed-on', 'decided', 'gone', 'sent']);
@@ -569,6 +572,22 @@ export function storeExplainSuite(name: string, open: () => Promise<StoreUnderTe
           expect(await steps(`${organization}/equipment/1`)).toEqual(journey);
         expect(await hand.store.explain('4711/field-operation/1')).toBeNull();
         expect(await hand.store.explain('4711')).toBeNull();
+      });
+
+      test('what had an event read says the replay as well, where the notification is not kept', async () => {
+        await hand.publish('1', 'a');
+        const [row] = await sendToKafka();
+        await hand.put([hintOf('1')]);
+        await hand.quarantine(await hand.take());
+        for (let days = 0; days < 3; days += 1) await sweepLater();
+        await hand.finish(await hand.takeAt(address('9')), draftOf('9', 'a'));
+        const { replay, counts } = await hand.store.beginReplay('x');
+        await hand.store.readAgain({ replay, after: 9, counts }, [row!.row]);
+        under.advance(1000);
+        const task = await hand.takeAt(address('1'));
+        await hand.finish(task, draftOf('1', 'b'), { reconciled: task.reconciled });
+        const event = (await sendToKafka()).find(({ key }) => key.endsWith('/1'));
+        expect((await names(event!.eventId)).slice(0, 2).sort()).toEqual(['expired', 'read-again']);
       });
 
       test('a resource of which nothing is kept says so', async () => {

@@ -4,7 +4,7 @@
  */
 import { passedOn, type ReadToTell, readColumns } from '../covered';
 import { type ReplayToTell, replayColumns } from '../event-steps';
-import type { Asked, HintToTell, PassedOn, RunToTell } from '../journey';
+import { type Asked, type HintToTell, type PassedOn, type RunToTell, runsOf } from '../journey';
 import { rowsMax } from '../left-out';
 import type { Context } from './context';
 
@@ -50,7 +50,7 @@ export async function askedFor(context: Context, read: ReadToTell): Promise<Aske
   return {
     hints: hints.reverse(),
     readAgain: readAgain.reverse(),
-    runs: await runs(context),
+    runs: await runs(context, task),
     passedOn: passed,
   };
 }
@@ -76,7 +76,7 @@ async function passedOnTo(
   return read === undefined ? null : { read, asked: await askedFor(context, read) };
 }
 
-/** All that are kept, which are few. */
-export function runs(context: Context): Promise<RunToTell[]> {
-  return rows(context, 'SELECT id, began_at FROM sync_runs ORDER BY id');
+/** All that are kept and could list its resource, which are few. */
+export function runs(context: Context, taskId: number): Promise<RunToTell[]> {
+  return rows(context, runsOf('$1'), taskId);
 }

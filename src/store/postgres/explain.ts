@@ -290,7 +290,7 @@ async function explainResource(context: Context, of: string): Promise<Explanatio
     readAgain: await ofEach<ReplayToTell>(
       `SELECT id AS place, ${replayColumns} FROM replayed WHERE task_id = n.id ORDER BY id DESC`,
     ),
-    runs: await runs(context),
+    runs: await runs(context, known.id),
     waiting: await waitingOf(context, tasks),
     triedAgain: await ofEach<GivenUp>(
       `SELECT id AS place, id, reason, path, detail, at, state FROM quarantine

@@ -85,9 +85,10 @@ export function problemOf(error: unknown): Problem {
 
 /**
  * What sockets and the driver say is a plain error, or several of them; a fault of ours is of a kind, such as a TypeError, also
- * where Node gives it a code. By name, since what Node makes is not always of the class that is known here.
+ * where Node gives it a code. By name, since what Node makes is not always of the class that is known here; an answer that makes no
+ * sense is pg's `error`, without a state.
  */
 function isOutside(error: unknown): boolean {
   const { name } = error as { name?: unknown };
-  return name === 'Error' || name === 'AggregateError';
+  return name === 'Error' || name === 'AggregateError' || name === 'error';
 }

@@ -4,7 +4,7 @@
  */
 import { passedOn, type ReadToTell, readColumns } from '../covered';
 import { type ReplayToTell, replayColumns } from '../event-steps';
-import type { Asked, HintToTell, PassedOn, RunToTell } from '../journey';
+import { type Asked, type HintToTell, type PassedOn, type RunToTell, runsOf } from '../journey';
 import { rowsMax } from '../left-out';
 import type { Context } from './context';
 
@@ -47,7 +47,12 @@ export function askedFor(context: Context, read: ReadToTell): Asked {
     at,
     rowsMax,
   );
-  return { hints: hints.reverse(), readAgain: readAgain.reverse(), runs: runs(context), passedOn: passed };
+  return {
+    hints: hints.reverse(),
+    readAgain: readAgain.reverse(),
+    runs: runs(context, task),
+    passedOn: passed,
+  };
 }
 
 /** The last since a read of it that covers less. */
@@ -68,7 +73,7 @@ function passedOnTo(context: Context, { task_id: task, fence, generation, at }: 
   return read === undefined ? null : { read, asked: askedFor(context, read) };
 }
 
-/** All that are kept, which are few. */
-export function runs(context: Context): RunToTell[] {
-  return rows<RunToTell>(context, 'SELECT id, began_at FROM sync_runs ORDER BY id');
+/** All that are kept and could list its resource, which are few. */
+export function runs(context: Context, taskId: number): RunToTell[] {
+  return rows<RunToTell>(context, runsOf('?'), taskId);
 }

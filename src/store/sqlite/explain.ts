@@ -243,7 +243,7 @@ function explainResource(context: Context, of: string): Explanation | null {
       `SELECT ${eventColumns} FROM outbox WHERE task_id = ? ORDER BY id DESC LIMIT ?`,
     ).map((event) => toldEvent(context, event)),
     readAgain: ofEach(`SELECT ${replayColumns} FROM replayed WHERE task_id = ? ORDER BY id DESC LIMIT ?`),
-    runs: runs(context),
+    runs: runs(context, Number(known.id)),
     waiting: tasks.flatMap((task) => waitingOf(context, task)),
     triedAgain: ofEach(
       `SELECT id, reason, path, detail, at, state FROM quarantine WHERE task_id = ? AND state = 'released'
