@@ -14,7 +14,7 @@ export interface LetGoDoors {
   clock: Clock;
 }
 
-/** Between two tries; also the longest gap between two reads that is usual. */
+/** Between two tries. */
 const againMs = 1000;
 
 /**

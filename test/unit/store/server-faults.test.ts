@@ -2,6 +2,7 @@
  * What is not now and what is not so: a call that is refused is set aside or answered as its fault, so that nothing that
  * passes by itself may be taken for it.
  */
+import { DatabaseError } from 'pg';
 import { Problem } from '../../../src/model/problem';
 import { isBroken, problemOf } from '../../../src/store/postgres/server-faults';
 
@@ -21,6 +22,7 @@ test.each([
   ['of every address of a name', new AggregateError([said('ECONNREFUSED')])],
   ['of the driver, in words of its own', new Error('Client was closed and is not queryable')],
   ['of the driver about time', new Error('Query read timeout')],
+  ['of the driver about an answer', new DatabaseError('received invalid response: 7', 5, 'error')],
   ['of a server that ends', said('57P01')],
   ['of a statement that another session prepared', said('26000')],
 ])('an error %s is the store being away, on a connection that is given up', (_whose, error) => {
