@@ -9,7 +9,7 @@ import { isProblem, Problem } from '../model/problem';
 import { type ReplayView, type ReplayWanted, replayedEventsMax } from '../model/replay';
 import type { EventKind } from '../model/resource';
 import { NobodyListens } from './client';
-import { type Action, type CommandContext, withApi } from './context';
+import { type Action, type CommandContext, type Via, withApi } from './context';
 import { exitCodes } from './exit-code';
 
 interface Options {
@@ -58,24 +58,38 @@ async function run(context: CommandContext, options: Options): Promise<number> {
   const noteBegun = () => {
     begun = !wanted.dryRun;
   };
+  let known = true;
   const view = await withApi(context, async (api, via) => {
     const last = await follow(context, api, wanted, interrupted, noteBegun);
-    if (last.state === 'running')
-      context.output.note(
-        via === 'service' ? 'the service goes on with it' : `interrupted: ${nextOf(last.how)}`,
-      );
-    // Throws where nobody knows it: a name that was mistyped must not look like one of which nothing is kept.
-    else if (last.selected === 0 && wanted.organizationId !== null)
-      await api.organization(wanted.organizationId);
+    if (last.state === 'running') context.output.note(leftBy(via, wanted));
+    // A name that was mistyped must not look like one of which nothing is kept.
+    else if (last.selected === 0) known = await isKnown(api, wanted.organizationId);
     return last;
   }).catch((error: unknown) => {
     throw begun ? cutOff(error, wanted) : error;
   });
   tell(context, view);
+  if (!known)
+    throw new Problem('command.not-found', `nobody knows the organization ${wanted.organizationId}`);
   if (interrupted.aborted) return exitCodes.interrupted;
   if (view.state === 'ended' && wanted.events?.every((id) => view.unknown.includes(id)))
     throw new Problem('command.not-found', 'none of these events is kept');
   return view.state === 'ended' ? exitCodes.done : exitCodes.failed;
+}
+
+/** What becomes of one that is interrupted: a service goes on with it, and what is only counted is not kept. */
+function leftBy(via: Via, { how, dryRun }: ReplayWanted): string {
+  if (dryRun) return 'interrupted before all was counted';
+  return via === 'service' ? 'the service goes on with it' : `interrupted: ${nextOf(how)}`;
+}
+
+/** Also where that cannot be asked any more: the replay has ended, and is not to be begun anew. */
+function isKnown(api: Api, organizationId: string | null): Promise<boolean> {
+  if (organizationId === null) return Promise.resolve(true);
+  return api.organization(organizationId).then(
+    () => true,
+    (error: unknown) => !isProblem(error, 'command.not-found'),
+  );
 }
 
 function wantedOf({ event, organization, kind, refetch, toTopic, dryRun }: Options): ReplayWanted {
@@ -126,22 +140,23 @@ function tell({ output }: CommandContext, view: ReplayView): void {
   const waits = waitsOf(view);
   const done = doneOf(how);
   const isRunning = view.state === 'running';
+  const soFar = isRunning ? ' so far' : '';
   // What is marked goes out, and until the end nobody knows how much of it has.
-  const soFar = isRunning && how === 'newest' ? 'records on their way' : done;
+  const brought = isRunning && how === 'newest' ? 'records on their way' : done;
   // Of history all of a key's records go; how many of them are its newest says nothing.
   const ofKeys = how === 'history' ? '' : `, ${keys} keys`;
   if (output.json) output.value(view);
   else if (dryRun) {
     const count = how === 'history' ? `${selected} events go to ${toTopic}` : `${keys} keys`;
     const budget = callsLeft === null ? '' : `; ${callsLeft} calls left in the sandbox`;
-    output.line(`${selected} events selected: ${count}; ${callsOf(view)}${budget}${waits}`);
+    output.line(`${selected} events selected${soFar}: ${count}; ${callsOf(view)}${budget}${waits}`);
   } else {
     if (view.resumed)
       output.line(
         `goes on with the one that was left at ${view.leftAt}: ${view.replayedBefore} ${done} then`,
       );
     output.line(
-      `${selected} events selected${ofKeys}${isRunning ? ' so far' : ''}: ${replayed} ${soFar}, ${(tookMs / 1000).toFixed(1)} s${waits}`,
+      `${selected} events selected${ofKeys}${soFar}: ${replayed} ${brought}, ${(tookMs / 1000).toFixed(1)} s${waits}`,
     );
   }
   if (view.unknown.length > 0)

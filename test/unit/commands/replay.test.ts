@@ -1,6 +1,7 @@
 // Goal: whoever replays sees what is selected, and its end is an exit code.
 // Method: views of a replay as the service gives them.
 
+import { NobodyListens } from '../../../src/commands/client';
 import { Problem } from '../../../src/model/problem';
 import type { ReplayView, ReplayWanted } from '../../../src/model/replay';
 import { makeShell, serveFor } from './shell';
@@ -212,13 +213,16 @@ test.each([
 });
 
 test('an organization that nobody knows is not found, and one of which nothing is kept is replayed as nothing', async () => {
-  const { shell } = replaying({ selected: 0, keys: 0, replayed: 0 });
+  const { shell, asked } = replaying({ selected: 0, keys: 0, replayed: 0 });
   const known = shell.api.organization;
   shell.api.organization = () => Promise.reject(new Problem('command.not-found', 'no organization 9'));
   expect(await shell.run('replay', '--organization', '9')).toMatchObject({
     code: 3,
-    error: expect.stringContaining('no organization 9'),
+    error: expect.stringContaining('nobody knows the organization 9'),
   });
+  shell.api.organization = () => Promise.reject(new NobodyListens('the service is gone'));
+  expect((await shell.run('replay', '--organization', '9')).code).toBe(0);
+  expect(asked).toHaveLength(2);
   shell.api.organization = async () => ({}) as Awaited<ReturnType<typeof known>>;
   expect((await shell.run('replay', '--organization', '9')).code).toBe(0);
 });
@@ -243,6 +247,15 @@ test.each([
   const alone = await shell.run('replay', '--kind', 'equipment', ...words);
   expect(alone.error).toContain(`interrupted: the same command ${next}`);
   expect(alone.error).not.toContain('the service goes on');
+});
+
+test('of an interrupted count nothing goes on, and it is not told as all', async () => {
+  const { shell } = replaying({ dryRun: true, state: 'running' });
+  shell.clock.wait = async () => shell.interrupt.abort();
+  const { out, error } = await shell.run('replay', '--kind', 'equipment', '--dry-run');
+  expect(out).toContain('4 events selected so far: 2 keys');
+  expect(error).toContain('interrupted before all was counted');
+  expect(error).not.toContain('the same command');
 });
 
 test.each([
