@@ -71,6 +71,8 @@ const staysMs = 20_000;
 /** One in so many of those that are announced often may be removed, so long after nothing was said of it any more. */
 const removedOneIn = 4;
 const removedAfterMs = 3000;
+/** Of one organization: if twenty went within an hour, the next would be a fault until an operator says otherwise. */
+const removedMax = 15;
 
 export async function makeLoad(simulator: Simulator, sender: Sender, random: Random): Promise<Load> {
   const state = await simulator.state();
@@ -90,7 +92,9 @@ export async function makeLoad(simulator: Simulator, sender: Sender, random: Ran
   await simulator.setFaults([{ match: {}, lagMs }]);
   const quiet = resources.filter((_, index) => index % 2 === 0);
   const busy = resources.filter((_, index) => index % 2 !== 0);
-  const doomed = busy.filter((_, index) => index % removedOneIn === 0);
+  const mayGo = busy.filter((_, index) => index % removedOneIn === 0);
+  const ofEach = Map.groupBy(mayGo, ({ organizationId }) => organizationId);
+  const doomed = [...ofEach.values()].flatMap((those) => those.slice(-removedMax));
   let leaving: { resource: Resource; fromMs: number } | null = null;
   const untold = [...quiet];
   const onceNear: Record<string, number> = {};
