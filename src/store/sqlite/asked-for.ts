@@ -2,11 +2,14 @@
  * Loads what had a resource read: hints, lines of replays, the runs of the sync, and what another of its addresses passed
  * on. Rows only, each found by an index.
  */
-import { passedOn, type ReadToTell, readColumns } from '../covered';
-import { type ReplayToTell, replayColumns } from '../event-steps';
+import { askedForBy } from '../asked-for';
+import type { ReadToTell } from '../covered';
+import type { ReplayToTell } from '../event-steps';
 import { type Asked, type HintToTell, type PassedOn, type RunToTell, runsOf } from '../journey';
 import { rowsMax } from '../left-out';
 import type { Context } from './context';
+
+const statements = askedForBy((nth) => `?${nth}`);
 
 /** Rows as the statement's columns make them. */
 export function rows<Wanted>(
@@ -26,27 +29,14 @@ export function askedFor(context: Context, read: ReadToTell): Asked {
   const passed = passedOnTo(context, read);
   const hints = rows<HintToTell>(
     context,
-    `SELECT h.task_id, h.generation, h.element, d.id, d.received_at FROM hints h JOIN deliveries d ON d.id = h.delivery_id
-     WHERE h.task_id = ?1 AND h.generation <= ?3 AND h.generation > coalesce((
-       SELECT generation FROM reads WHERE task_id = ?1 AND fence < ?2 AND (generation < ?3 OR at <= ?5)
-       ORDER BY fence DESC LIMIT 1), 0)
-     ORDER BY h.generation DESC LIMIT ?4`,
+    statements.hints,
     task,
     fence,
     generation,
     rowsMax,
     passed?.read.at ?? null,
   );
-  const readAgain = rows<ReplayToTell>(
-    context,
-    `SELECT ${replayColumns} FROM replayed WHERE task_id = ?1 AND at <= ?3 AND at > coalesce((
-       SELECT at FROM reads WHERE task_id = ?1 AND fence < ?2 ORDER BY fence DESC LIMIT 1), 0)
-     ORDER BY id DESC LIMIT ?4`,
-    task,
-    fence,
-    at,
-    rowsMax,
-  );
+  const readAgain = rows<ReplayToTell>(context, statements.readAgain, task, fence, at, rowsMax);
   return {
     hints: hints.reverse(),
     readAgain: readAgain.reverse(),
@@ -57,19 +47,7 @@ export function askedFor(context: Context, read: ReadToTell): Asked {
 
 /** The last since a read of it that covers less. */
 function passedOnTo(context: Context, { task_id: task, fence, generation, at }: ReadToTell): PassedOn | null {
-  const [read] = rows<ReadToTell>(
-    context,
-    `SELECT ${readColumns} FROM reads
-     WHERE task_id IN (SELECT id FROM tasks WHERE joined_to = ?1) AND outcome = '${passedOn.outcome}' AND at <= ?4
-       AND at > coalesce((
-         SELECT at FROM reads WHERE task_id = ?1 AND fence < ?2 AND generation < ?3
-         ORDER BY fence DESC LIMIT 1), 0)
-     ORDER BY at DESC LIMIT 1`,
-    task,
-    fence,
-    generation,
-    at,
-  );
+  const [read] = rows<ReadToTell>(context, statements.passedOn, task, fence, generation, at);
   return read === undefined ? null : { read, asked: askedFor(context, read) };
 }
 
