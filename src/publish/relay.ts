@@ -15,13 +15,13 @@ import { groupByPartition, planRounds } from './plan-rounds';
 import type { RelayHooks, RelayOptions } from './relay-options';
 import { resendLogged } from './resend-logged';
 import { makeSetbacks, type Setbacks } from './setbacks';
-import { type Batch, epochMsOf, type Failure, type PublishTarget } from './target';
+import { type Batch, epochMsOf, type Failure, type PublishTarget, unnamed } from './target';
 import { makeTrouble, type Trouble } from './trouble';
 import { makeWidths, type Widths } from './widths';
 
-/** Each send costs the store a commit and the broker a request, whatever is in it. */
+/** Each send costs the store a commit and the broker a request, whatever is in it: by the dozen, rows are picked so far apart. */
 const gatheredRowsMin = 12;
-const gatherMs = 20;
+const pickedApartMs = 20;
 /** How often one that does not lead asks for the lease: as much later than its end it takes over. */
 const standbyLookMs = 500;
 
@@ -31,7 +31,7 @@ export interface Relay {
    * must wait (for a lease, a back-off, a broker). Turns never overlap. Throws what the outbox throws.
    */
   step(): Promise<'worked' | 'empty' | 'waiting'>;
-  /** How long to let rows gather before the next step: not at all but while they come by the dozen anyway. */
+  /** How long to let rows gather before the next step: while they come by the dozen, what is left since the last were picked. */
   gatherMs(): number;
   /** When a waiting relay should be stepped again, by its clock; null when nothing but new rows can make a difference. */
   holdUntilMs(): number | null;
@@ -69,7 +69,7 @@ class OutboxRelay implements Relay {
   private openedAtMs = 0;
   private tookOver = false;
   private resent = false;
-  private pickedRows = 0;
+  private picked = { rows: 0, atMs: 0 };
   /** Whether this relay leads, and all that it last found unsent could be written. */
   private couldWrite = false;
 
@@ -94,8 +94,9 @@ class OutboxRelay implements Relay {
   }
 
   gatherMs(): number {
-    const { pickedRows } = this;
-    return pickedRows >= gatheredRowsMin && pickedRows < this.options.batchRows ? gatherMs : 0;
+    const { rows, atMs } = this.picked;
+    const gathers = rows >= gatheredRowsMin && rows < this.options.batchRows;
+    return gathers ? Math.max(0, atMs + pickedApartMs - this.nowMs()) : 0;
   }
 
   holdUntilMs(): number | null {
@@ -141,8 +142,9 @@ class OutboxRelay implements Relay {
     await this.mark();
     const { batchRows, batchBytes, partitionBytesMax } = this.options;
     const held = [...this.setbacks.held(this.nowMs()), ...this.catchUp.held()];
+    const atMs = this.nowMs();
     const rows = await this.outbox.pickUnsent(batchRows, batchBytes, held, this.leader());
-    this.pickedRows = rows.length;
+    this.picked = { rows: rows.length, atMs };
     if (rows.length === 0) {
       // By its word it is another's, or the store is not the one that was told of the topics' ends.
       if (!(await this.outbox.leads(this.leader()))) {
@@ -354,10 +356,3 @@ class OutboxRelay implements Relay {
 }
 
 const lapsed = 'The lease runs out while records are sent: the store is slow, or this process stands still.';
-
-const unnamed: Failure = {
-  sent: false,
-  kind: 'retry',
-  code: 'UNNAMED',
-  detail: 'the answer did not name this partition',
-};

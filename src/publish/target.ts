@@ -48,6 +48,14 @@ export interface SendResult {
   spent: boolean;
 }
 
+/** What becomes of a batch without an outcome. */
+export const unnamed: Failure = {
+  sent: false,
+  kind: 'retry',
+  code: 'UNNAMED',
+  detail: 'the answer did not name this partition',
+};
+
 export interface BrokerAddress {
   host: string;
   port: number;

@@ -46,6 +46,28 @@ test('rows are sent in order, marked with partition and offset, and then nothing
   expect(relay.holdUntilMs()).toBeNull();
 });
 
+test('by the dozen, rows are picked 20 ms apart: what a turn took of that is not waited again', async () => {
+  const { clock, outbox, target, relay } = setUp();
+  const sendFor = (tookMs: number) => {
+    target.script = [
+      (batches) => {
+        void clock.advance(tookMs);
+        return { outcomes: target.write(batches), spent: false };
+      },
+    ];
+  };
+  const waits: number[] = [];
+  for (const tookMs of [0, 8, 31]) {
+    fill(outbox, 'abcdefghijkl');
+    sendFor(tookMs);
+    await relay.step();
+    waits.push(relay.gatherMs());
+  }
+  fill(outbox, 'abcdefghijk');
+  await relay.step();
+  expect([...waits, relay.gatherMs()]).toEqual([20, 12, 0, 0]);
+});
+
 test('a producer is opened, then the lease is confirmed, then rows are picked', async () => {
   const { outbox, target, relay } = setUp();
   fill(outbox, 'a');
