@@ -29,7 +29,7 @@ interface Waiting extends Call {
 /** So many leave at once, whatever is away: the executor works on them while the rest of the turn is still being read. */
 const leaveAt = 25;
 /** Enough that the executor has its next calls when it ends a group, few enough that small messages do not add up. */
-const awayUnfilled = 4;
+const awayUnfilled = 16;
 const ledgerPageTasks = 2000;
 /**
  * A hint that moves to the resource it turned out to be, or a delivery that retention folds, between two pages is counted
