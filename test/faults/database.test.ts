@@ -250,10 +250,13 @@ describeWithNeighbour('PostgreSQL', availability, 'processes whose PostgreSQL is
       await untilWaiting(3);
       for (let times = 0; times < 3; times += 1) {
         await expectAlive();
-        // A write that needs neither of the tables finds a connection at once.
-        await until(async () => (await statusOf(story.service, '/readyz')) === 200, soon);
+        // What needs neither of the tables finds a connection at once.
+        await until(async () => (await statusOf(story.service, '/api/events?after=0&limit=1')) === 200, soon);
       }
       await refused;
+      for (const service of [story.service, other]) {
+        await until(async () => (await statusOf(service, '/readyz')) === 503, soon);
+      }
     });
     await expectRecovery();
   });
@@ -330,6 +333,7 @@ describeWithNeighbour('PostgreSQL', availability, 'processes whose PostgreSQL is
       await leave();
       try {
         await expectRefused();
+        await until(async () => (await statusOf(other, '/readyz')) === 503, soon);
         await expectAlive();
       } finally {
         await comeBack();

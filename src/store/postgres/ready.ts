@@ -10,8 +10,15 @@ const noRoomMs = 30_000;
 /** A process notes it no more often. */
 export const notedEveryMs = 5000;
 
-/** Throws `store.unavailable` when nothing can be written, or a delivery to any process found no room in the last 30 s. */
+/** What every delivery writes to: whoever locks one of them, or takes it or the right to it away, keeps all deliveries out. */
+const written = 'deliveries, tasks, aliases, hints, lanes';
+
+/**
+ * Throws `store.unavailable` when nothing can be written, a table of deliveries cannot be written to, or a delivery to any process
+ * found no room in the last 30 s.
+ */
 export async function ready({ database, nowMs }: Context): Promise<void> {
+  await database.run(`LOCK TABLE ${written} IN ROW EXCLUSIVE MODE`);
   const row = await database.get(
     `INSERT INTO meta AS m (name, value) VALUES ('heartbeat', 1)
      ON CONFLICT (name) DO UPDATE SET value = m.value + 1
