@@ -6,6 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Client, ClientConfig, QueryConfig } from 'pg';
 import { Problem } from '../../model/problem';
 import { BoundedClient } from './client';
+import { mustKeepSessions } from './keep-sessions';
 import { lockNumbers } from './lock-numbers';
 import { type Migration, migrations } from './migrations';
 import { problemOf } from './server-faults';
@@ -20,8 +21,8 @@ function ask<Row extends object>(client: Client, text: string): Promise<{ rows: 
 
 /**
  * Throws `store.newer` when a newer version has contracted the schema, `settings.invalid` for a server that is too old,
- * does not keep what it commits or does not let us in, and a database that cannot hold every text, `store.unavailable` when it cannot be reached. `steps` are this
- * version's own unless a test says otherwise.
+ * does not keep what it commits or does not let us in, a pooler that keeps no sessions, and a database that cannot hold every text,
+ * `store.unavailable` when it cannot be reached. `steps` are this version's own unless a test says otherwise.
  */
 export async function migrate(config: ClientConfig, steps: Migration[] = migrations): Promise<void> {
   const client = new BoundedClient(config);
@@ -29,6 +30,7 @@ export async function migrate(config: ClientConfig, steps: Migration[] = migrati
   try {
     await client.connect();
     await checkServer(client);
+    await mustKeepSessions(client, config);
     await ask(client, 'SET lock_timeout = 0');
     await waitForTurn(client);
     try {
@@ -65,6 +67,7 @@ export async function mustBeMigrated(config: ClientConfig): Promise<void> {
   try {
     await client.connect();
     await checkServer(client);
+    await mustKeepSessions(client, config);
     const { rows } = await ask<{ there: boolean }>(
       client,
       `SELECT to_regclass('migrations') IS NOT NULL AS there`,
