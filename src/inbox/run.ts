@@ -31,8 +31,8 @@ export interface Run {
   stop(graceMs: number): Promise<void>;
 }
 
-/** For each place on the far side, so much may be taken and not ended: a store that is slow must not fill the memory. */
-const heldPerPlace = 4;
+/** For each place on the far side, so much may be taken and not ended: behind what waits to end, others wait as well. */
+const heldPerPlace = 2;
 /** Without news, the store is asked at least so often. */
 const idleMsMax = 1000;
 const storeAwayMs = 500;

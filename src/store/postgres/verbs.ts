@@ -187,14 +187,14 @@ export interface VerbGroup {
 
 /** While one group is flushed the next is prepared. */
 const usual: GroupSizes = { groupsMax: 2, besideAt: 25 };
-/** Whose senders wait: a group's answers leave while the second is executed and the third is prepared. */
+/** For which senders and other organizations wait: a group's answers leave while the second is executed and the third is prepared. */
 const awaited: GroupSizes = { groupsMax: 3, besideAt: 17 };
 
 export const groups: VerbGroup[] = [
   groupOf('put', put, awaited),
   {
     verbs: Object.keys(endings) as Name[],
-    sizes: usual,
+    sizes: awaited,
     execute: (context, calls) => endTasks(context, calls as EndingCall[]),
   },
   {
