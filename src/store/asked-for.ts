@@ -29,5 +29,10 @@ export function askedForBy(value: (nth: number) => string) {
           SELECT at FROM reads WHERE task_id = ${task} AND fence < ${fence} AND generation < ${third}
           ORDER BY fence DESC LIMIT 1), 0)
       ORDER BY at DESC LIMIT 1`,
+    /** The keys of what it decided, by their cause (2); where none is kept, whose the task is. */
+    keys: `WITH decided AS (SELECT key FROM outbox WHERE task_id = ${task} AND cause = ${fence})
+      SELECT key FROM decided UNION ALL
+      SELECT coalesce(organization_id, hinted_organization_id, lane) FROM tasks
+      WHERE id = ${task} AND NOT EXISTS (SELECT 1 FROM decided)`,
   };
 }

@@ -109,3 +109,10 @@ export interface ElementEntry extends AsideToTell {
   element: number | null;
   raw: string | null;
 }
+
+/**
+ * Of reads: not those that decided events of another resource, which stood at the address before. `keys` is how the parameter of
+ * the pattern of its keys is written.
+ */
+export const decidedNothingBut = (keys: string): string =>
+  `NOT EXISTS (SELECT 1 FROM outbox o WHERE o.event_id = reads.event_id AND o.key NOT LIKE ${keys})`;

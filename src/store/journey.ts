@@ -33,7 +33,8 @@ import {
 } from './expired-steps';
 import { leftOutStep, stepsMax } from './left-out';
 import { asideOf, discardedAs, isParked, notificationSteps, whichOf, wordsOf } from './notification-steps';
-import { fenceOf } from './read-fence';
+import { causeOf, fenceOf } from './read-fence';
+import { organizationsOf, type RunToTell, runAt } from './runs';
 import { switchSteps } from './switch-step';
 
 /** Of one resource's further addresses so many are looked at, the newest. */
@@ -46,11 +47,6 @@ export interface HintToTell {
   /** Of its delivery. */
   id: number;
   received_at: number;
-}
-
-export interface RunToTell {
-  id: number;
-  began_at: number;
 }
 
 /** `entries` are those of the delivery's own notifications. */
@@ -89,6 +85,8 @@ export function deliverySteps(
 export interface Asked {
   hints: HintToTell[];
   readAgain: ReplayToTell[];
+  /** Those of the events that were decided; where none is kept, that of the task. */
+  organizations: string[];
   runs: RunToTell[];
   passedOn: PassedOn | null;
 }
@@ -126,7 +124,7 @@ export function eventJourney(
  */
 function askerSteps(
   read: ReadToTell,
-  { hints, readAgain, runs, passedOn: passed }: Asked,
+  { hints, readAgain, organizations, runs, passedOn: passed }: Asked,
   reconciled: boolean,
 ): ExplainStep[] {
   if (!reconciled) {
@@ -134,7 +132,7 @@ function askerSteps(
     return inOrder([...came, ...passedOnSteps(passed), ...readAgainSteps(readAgain)]);
   }
   if (readAgain.length > 0) return readAgainSteps(readAgain);
-  const run = runAt(runs, read.at);
+  const run = runAt(runs, read.at, organizations);
   const isPassedOn = passed?.read.reason === passedOn.reconciled && passed.read.at >= (run?.began_at ?? 0);
   return isPassedOn ? passedOnSteps(passed) : [syncStep(run, read.at)];
 }
@@ -203,7 +201,7 @@ function decidedSteps(
   const steps = reads.flatMap((read) => {
     const sinceMs = readAt.get(read.task_id) ?? 0;
     readAt.set(read.task_id, read.at);
-    const cause = `read ${read.task_id}/${read.fence}`;
+    const cause = causeOf(read);
     const own = ofCause.get(cause) ?? [];
     ofCause.delete(cause);
     const isListed =
@@ -211,7 +209,7 @@ function decidedSteps(
       !readAgain.some((line) => line.at > sinceMs && line.at <= read.at);
     return [
       ...switchSteps(read, at(read.at)),
-      ...(isListed ? [syncStep(runAt(runs, read.at), read.at)] : []),
+      ...(isListed ? [syncStep(runAt(runs, read.at, organizationsOf(own)), read.at)] : []),
       ...withEvents(ownSteps(read), own, nowMs),
       ...takenOf(read, own),
     ];
@@ -342,13 +340,4 @@ function waitingStep(task: TaskToTell, nowMs: number): ExplainStep {
 function moreAddressesStep(nowMs: number): ExplainStep {
   const text = `it has more addresses: what came through others than its newest ${addressesMax} is not told here`;
   return { at: at(nowMs), step: 'left-out', text };
-}
-
-/** The last that had begun; null when it is no longer kept. */
-/** Runs of all organizations, and of the one whose the task is. */
-export const runsOf = (taskId: string): string => `SELECT id, began_at FROM sync_runs
-  WHERE organization_id IS NULL OR organization_id = (SELECT organization_id FROM tasks WHERE id = ${taskId}) ORDER BY id`;
-
-function runAt(runs: RunToTell[], atMs: number): RunToTell | null {
-  return runs.findLast((run) => run.began_at <= atMs) ?? null;
 }

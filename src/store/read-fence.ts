@@ -3,6 +3,10 @@
  * Text only.
  */
 
+export function causeOf({ task_id: task, fence }: { task_id: number; fence: number }): string {
+  return `read ${task}/${fence}`;
+}
+
 /** null when it was not a read: a page of a listing, or a transition of access. */
 export function fenceOf(cause: string): number | null {
   const fence = /^read \d+\/(\d{1,15})$/.exec(cause)?.[1];

@@ -277,9 +277,9 @@ export function storeExplainSuite(name: string, open: () => Promise<StoreUnderTe
         expect(await deliveries(await lastEvent())).toEqual(['d2', 'd3']);
       });
 
-      test('is traced to the sync that named that address', async () => {
+      test.each([null, organizationId])('is traced to the sync of %s that named that address', async (of) => {
         await hand.publish('1', 'a');
-        const { run } = await hand.store.beginRun({ organizationId: null, full: true });
+        const { run } = await hand.store.beginRun({ organizationId: of, full: true });
         const { listings, revision } = await hand.store.openListings(run, [{ scope: 'x', organizationId }]);
         const hint = { address: aliasOf('1'), organizationId, resource: null, modifiedTime: null };
         await hand.store.finishPage({
@@ -312,6 +312,36 @@ export function storeExplainSuite(name: string, open: () => Promise<StoreUnderTe
         expect(await names(eventId)).toEqual([asker, 'decided', 'gone', 'sent']);
         expect(await deliveries(eventId)).toEqual(what === 'a sync' ? [] : ['d3']);
       });
+    });
+
+    test('an event is traced to the sync of the organization that it is of, also once its resource has moved', async () => {
+      await hand.publish('1', 'a');
+      for (const id of ['4712', organizationId]) {
+        const { run } = await hand.store.beginRun({ organizationId: id, full: true });
+        await hand.store.endRun(run, emptyRun, true);
+        under.advance(1000);
+      }
+      const run = 2;
+      await hand.put([hintOf('1')]);
+      await hand.finish(await hand.take(), draftOf('1', 'b'), { reconciled: true });
+      const eventId = (await hand.records()).at(-1)!.eventId;
+      const listed = async (of: string) => (await steps(of)).filter(({ step }) => step === 'listed');
+      expect(await listed(eventId)).toMatchObject([{ run }]);
+      under.advance(1000);
+      await hand.publish('1', 'b', { organizationId: '4712' });
+      expect(await listed(eventId)).toMatchObject([{ run }]);
+      expect(await listed(address('1'))).toMatchObject([{ run }]);
+    });
+
+    test('a resource is told nothing of the one that was read at its address before', async () => {
+      await hand.publish('1', 'a');
+      await hand.put([aliasHintOf('1')]);
+      await hand.finish(await hand.take(), draftOf('1', 'b'), { settleMs: 30_000 });
+      under.advance(30_000);
+      await hand.finish(await hand.take(), draftOf('2', 'x', { address: address('2') }));
+      const told = await steps('4711/equipment/2');
+      expect(told.filter(({ step }) => step === 'decided')).toMatchObject([{ key: '4711/equipment/2' }]);
+      expect(told.filter(({ step }) => step === 'published')).toHaveLength(1);
     });
 
     test('an access event is traced to the transition, and to what said so', async () => {

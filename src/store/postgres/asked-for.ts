@@ -5,8 +5,10 @@
 import { askedForBy } from '../asked-for';
 import type { ReadToTell } from '../covered';
 import type { ReplayToTell } from '../event-steps';
-import { type Asked, type HintToTell, type PassedOn, type RunToTell, runsOf } from '../journey';
+import type { Asked, HintToTell, PassedOn } from '../journey';
 import { rowsMax } from '../left-out';
+import { causeOf } from '../read-fence';
+import { organizationsOf, type RunToTell } from '../runs';
 import type { Context } from './context';
 
 const statements = askedForBy((nth) => `$${nth}`);
@@ -37,10 +39,12 @@ export async function askedFor(context: Context, read: ReadToTell): Promise<Aske
     passed?.read.at ?? null,
   );
   const readAgain = await rows<ReplayToTell>(context, statements.readAgain, task, fence, at, rowsMax);
+  const organizations = organizationsOf(await rows(context, statements.keys, task, causeOf(read)));
   return {
     hints: hints.reverse(),
     readAgain: readAgain.reverse(),
-    runs: await runs(context, task),
+    organizations,
+    runs: await runs(context, organizations),
     passedOn: passed,
   };
 }
@@ -54,7 +58,12 @@ async function passedOnTo(
   return read === undefined ? null : { read, asked: await askedFor(context, read) };
 }
 
-/** All that are kept and could list its resource, which are few. */
-export function runs(context: Context, taskId: number): Promise<RunToTell[]> {
-  return rows(context, runsOf('$1'), taskId);
+/** All that are kept and could list what is theirs, which are few. */
+export function runs(context: Context, organizations: string[]): Promise<RunToTell[]> {
+  return rows(
+    context,
+    `SELECT id, began_at, organization_id FROM sync_runs
+     WHERE organization_id IS NULL OR organization_id = ANY($1::text[]) ORDER BY id`,
+    organizations,
+  );
 }

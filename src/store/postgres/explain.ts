@@ -9,6 +9,7 @@ import { type TransitionToTell, transitionOf } from '../access-step';
 import {
   type Covered,
   type DeliveryToTell,
+  decidedNothingBut,
   type ElementEntry,
   type FoldedToTell,
   foldedColumns,
@@ -38,7 +39,8 @@ import {
   sweptJourney,
 } from '../journey';
 import { rowsMax } from '../left-out';
-import { fenceOf } from '../read-fence';
+import { causeOf, fenceOf } from '../read-fence';
+import { organizationsOf } from '../runs';
 import { askedFor, rows, runs } from './asked-for';
 import type { Context } from './context';
 import { isForgotten } from './organizations';
@@ -102,17 +104,12 @@ async function coveredOf(context: Context, named: number[], delivery: number): P
   const events = Map.groupBy(await eventsOfReads(context, reads), ({ cause }) => cause);
   const undecided = hinted.filter(({ task_id }) => task_id === null).map(({ hinted_task }) => hinted_task);
   const waiting = new Map((await waitingOf(context, undecided)).map((task) => [task.id, task]));
-  const told = new Map((await toldReads(context, reads)).map((read) => [nameOf(read), read]));
+  const told = new Map((await toldReads(context, reads)).map((read) => [causeOf(read), read]));
   return hinted.map((row) => {
     const hints = JSON.parse(row.hints) as Marked[];
     if (row.task_id === null) return { hints, waiting: waiting.get(row.hinted_task) };
-    return { hints, read: told.get(nameOf(row))!, events: events.get(nameOf(row)) ?? [] };
+    return { hints, read: told.get(causeOf(row))!, events: events.get(causeOf(row)) ?? [] };
   });
-}
-
-/** As an event names what decided it. */
-function nameOf({ task_id: task, fence }: ReadToTell): string {
-  return `read ${task}/${fence}`;
 }
 
 /** An operator's word ends a task as a read would: what was given up by it was set aside since the read before. */
@@ -132,9 +129,9 @@ async function toldReads(context: Context, reads: ReadToTell[]): Promise<ToldRea
     discarded.map(({ fence }) => fence),
   );
   const entryOf = new Map(
-    entries.map(({ task_id, fence, ...entry }) => [nameOf({ task_id, fence } as ReadToTell), entry]),
+    entries.map(({ task_id, fence, ...entry }) => [causeOf({ task_id, fence } as ReadToTell), entry]),
   );
-  return reads.map((read) => ({ ...read, givenUp: entryOf.get(nameOf(read)) ?? null }));
+  return reads.map((read) => ({ ...read, givenUp: entryOf.get(causeOf(read)) ?? null }));
 }
 
 /** Deliveries are numbered as they come: what is below one that is kept was here. */
@@ -241,10 +238,11 @@ async function toldEvents(context: Context, events: EventToTell[]): Promise<Told
 async function explainResource(context: Context, of: string): Promise<Explanation | null> {
   // Whichever organization's it is by now.
   const { kind, id } = partsOf(of);
-  const [known] = await rows<{ id: number }>(
+  const [known] = await rows<{ id: number; keys: string | null }>(
     context,
-    `SELECT coalesce(t.joined_to, t.id) AS id FROM aliases a JOIN tasks t ON t.id = a.task_id WHERE a.address = $1
-     UNION ALL SELECT id FROM tasks WHERE kind = $2 AND resource_id = $3`,
+    `SELECT id, '%/' || kind || '/' || resource_id AS keys FROM tasks WHERE id = coalesce((
+       SELECT coalesce(t.joined_to, t.id) FROM aliases a JOIN tasks t ON t.id = a.task_id WHERE a.address = $1),
+       (SELECT id FROM tasks WHERE kind = $2 AND resource_id = $3))`,
     of,
     kind,
     id,
@@ -257,15 +255,22 @@ async function explainResource(context: Context, of: string): Promise<Explanatio
     addressesMax + 1,
   );
   const tasks = [known.id, ...joined.slice(0, addressesMax).map(({ id }) => id)];
-  /** Of each task in turn the newest, in order; `sql` selects them from its newest, named by \`n.id\`. */
+  /** Of each task in turn the newest, in order; `sql` selects them from its newest, named by `n.id`; the pattern of its keys is `k.keys`. */
   const ofEach = <Wanted>(sql: string): Promise<Wanted[]> =>
     rows<Wanted>(
       context,
-      `SELECT found.* FROM unnest($1::bigint[]) WITH ORDINALITY AS n (id, nth)
+      `SELECT found.* FROM unnest($1::bigint[]) WITH ORDINALITY AS n (id, nth) CROSS JOIN (SELECT $3::text) AS k (keys)
        CROSS JOIN LATERAL (${sql} LIMIT $2) found ORDER BY n.nth, found.place`,
       tasks,
       rowsMax,
+      known.keys ?? '%',
     );
+  const events = await toldEvents(
+    context,
+    await ofEach(
+      `SELECT id AS place, ${eventColumns} FROM outbox WHERE task_id = n.id AND key LIKE k.keys ORDER BY id DESC`,
+    ),
+  );
   const resource = {
     hints: await ofEach<HintToTell>(
       `SELECT h.generation AS place, h.task_id, h.generation, h.element, d.id, d.received_at
@@ -280,17 +285,15 @@ async function explainResource(context: Context, of: string): Promise<Explanatio
     reads: await toldReads(
       context,
       await ofEach(
-        `SELECT fence AS place, ${readColumns} FROM reads WHERE task_id = n.id ORDER BY fence DESC`,
+        `SELECT fence AS place, ${readColumns} FROM reads WHERE task_id = n.id AND ${decidedNothingBut('k.keys')}
+         ORDER BY fence DESC`,
       ),
     ),
-    events: await toldEvents(
-      context,
-      await ofEach(`SELECT id AS place, ${eventColumns} FROM outbox WHERE task_id = n.id ORDER BY id DESC`),
-    ),
+    events,
     readAgain: await ofEach<ReplayToTell>(
       `SELECT id AS place, ${replayColumns} FROM replayed WHERE task_id = n.id ORDER BY id DESC`,
     ),
-    runs: await runs(context, known.id),
+    runs: await runs(context, organizationsOf(events)),
     waiting: await waitingOf(context, tasks),
     triedAgain: await ofEach<GivenUp>(
       `SELECT id AS place, id, reason, path, detail, at, state FROM quarantine

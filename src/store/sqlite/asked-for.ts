@@ -5,8 +5,10 @@
 import { askedForBy } from '../asked-for';
 import type { ReadToTell } from '../covered';
 import type { ReplayToTell } from '../event-steps';
-import { type Asked, type HintToTell, type PassedOn, type RunToTell, runsOf } from '../journey';
+import type { Asked, HintToTell, PassedOn } from '../journey';
 import { rowsMax } from '../left-out';
+import { causeOf } from '../read-fence';
+import { organizationsOf, type RunToTell } from '../runs';
 import type { Context } from './context';
 
 const statements = askedForBy((nth) => `?${nth}`);
@@ -37,10 +39,12 @@ export function askedFor(context: Context, read: ReadToTell): Asked {
     passed?.read.at ?? null,
   );
   const readAgain = rows<ReplayToTell>(context, statements.readAgain, task, fence, at, rowsMax);
+  const organizations = organizationsOf(rows(context, statements.keys, task, causeOf(read)));
   return {
     hints: hints.reverse(),
     readAgain: readAgain.reverse(),
-    runs: runs(context, task),
+    organizations,
+    runs: runs(context, organizations),
     passedOn: passed,
   };
 }
@@ -51,7 +55,12 @@ function passedOnTo(context: Context, { task_id: task, fence, generation, at }: 
   return read === undefined ? null : { read, asked: askedFor(context, read) };
 }
 
-/** All that are kept and could list its resource, which are few. */
-export function runs(context: Context, taskId: number): RunToTell[] {
-  return rows<RunToTell>(context, runsOf('?'), taskId);
+/** All that are kept and could list what is theirs, which are few. */
+export function runs(context: Context, organizations: string[]): RunToTell[] {
+  return rows<RunToTell>(
+    context,
+    `SELECT id, began_at, organization_id FROM sync_runs
+     WHERE organization_id IS NULL OR organization_id IN (SELECT value FROM json_each(?)) ORDER BY id`,
+    JSON.stringify(organizations),
+  );
 }

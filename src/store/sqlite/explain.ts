@@ -8,6 +8,7 @@ import { type TransitionToTell, transitionOf } from '../access-step';
 import {
   type Covered,
   type DeliveryToTell,
+  decidedNothingBut,
   type ElementEntry,
   type FoldedToTell,
   foldedColumns,
@@ -37,7 +38,8 @@ import {
   sweptJourney,
 } from '../journey';
 import { rowsMax } from '../left-out';
-import { fenceOf } from '../read-fence';
+import { causeOf, fenceOf } from '../read-fence';
+import { organizationsOf } from '../runs';
 import { askedFor, rows, runs } from './asked-for';
 import type { Context } from './context';
 import { isForgotten } from './inspect';
@@ -174,7 +176,8 @@ function transitionRow(context: Context, cause: string): TransitionToTell | unde
 }
 
 /** Those of one read: a move decides two, and the read names the last, which stands right after the other. */
-function eventsOfRead(context: Context, { task_id: task, fence, event_id: last }: ReadToTell): EventToTell[] {
+function eventsOfRead(context: Context, read: ReadToTell): EventToTell[] {
+  const { task_id: task, event_id: last } = read;
   if (last === null) return [];
   return rows<EventToTell>(
     context,
@@ -183,7 +186,7 @@ function eventsOfRead(context: Context, { task_id: task, fence, event_id: last }
     task,
     last,
   )
-    .filter(({ cause }) => cause === `read ${task}/${fence}`)
+    .filter(({ cause }) => cause === causeOf(read))
     .reverse();
 }
 
@@ -207,8 +210,9 @@ function explainResource(context: Context, of: string): Explanation | null {
   // Whichever organization's it is by now.
   const { kind, id } = partsOf(of);
   const known = context.database.get(
-    `SELECT coalesce(t.joined_to, t.id) AS id FROM aliases a JOIN tasks t ON t.id = a.task_id WHERE a.address = ?
-     UNION ALL SELECT id FROM tasks WHERE kind = ? AND resource_id = ?`,
+    `SELECT id, '%/' || kind || '/' || resource_id AS keys FROM tasks WHERE id = coalesce((
+       SELECT coalesce(t.joined_to, t.id) FROM aliases a JOIN tasks t ON t.id = a.task_id WHERE a.address = ?),
+       (SELECT id FROM tasks WHERE kind = ? AND resource_id = ?))`,
     of,
     kind,
     id,
@@ -224,6 +228,12 @@ function explainResource(context: Context, of: string): Explanation | null {
   const tasks = [Number(known.id), ...joined.slice(0, addressesMax)];
   const ofEach = <Wanted>(sql: string): Wanted[] =>
     tasks.flatMap((task) => rows<Wanted>(context, sql, task, rowsMax).reverse());
+  const keys = known.keys ?? '%';
+  const ofIts = <Wanted>(sql: string): Wanted[] =>
+    tasks.flatMap((task) => rows<Wanted>(context, sql, task, rowsMax, keys).reverse());
+  const events = ofIts<EventToTell>(
+    `SELECT ${eventColumns} FROM outbox WHERE task_id = ?1 AND key LIKE ?3 ORDER BY id DESC LIMIT ?2`,
+  );
   const resource: ResourceToTell = {
     hints: ofEach(
       `SELECT h.task_id, h.generation, h.element, d.id, d.received_at FROM hints h
@@ -236,14 +246,13 @@ function explainResource(context: Context, of: string): Explanation | null {
         task,
       ),
     ),
-    reads: ofEach<ReadToTell>(
-      `SELECT ${readColumns} FROM reads WHERE task_id = ? ORDER BY fence DESC LIMIT ?`,
+    reads: ofIts<ReadToTell>(
+      `SELECT ${readColumns} FROM reads WHERE task_id = ?1 AND ${decidedNothingBut('?3')}
+       ORDER BY fence DESC LIMIT ?2`,
     ).map((read) => toldRead(context, read)),
-    events: ofEach<EventToTell>(
-      `SELECT ${eventColumns} FROM outbox WHERE task_id = ? ORDER BY id DESC LIMIT ?`,
-    ).map((event) => toldEvent(context, event)),
+    events: events.map((event) => toldEvent(context, event)),
     readAgain: ofEach(`SELECT ${replayColumns} FROM replayed WHERE task_id = ? ORDER BY id DESC LIMIT ?`),
-    runs: runs(context, Number(known.id)),
+    runs: runs(context, organizationsOf(events)),
     waiting: tasks.flatMap((task) => waitingOf(context, task)),
     triedAgain: ofEach(
       `SELECT id, reason, path, detail, at, state FROM quarantine WHERE task_id = ? AND state = 'released'
