@@ -30,8 +30,12 @@ export interface Pooler {
   stop(): Promise<void>;
 }
 
-/** `url` names the server, a user who needs no password, and the database. Ready within seconds. */
-export async function startPgbouncer(url: string, mode: 'session' | 'transaction'): Promise<Pooler> {
+/** `url` names the server, a user who needs no password, and the database. Ready within seconds; `size` sessions at most. */
+export async function startPgbouncer(
+  url: string,
+  mode: 'session' | 'transaction',
+  size = 20,
+): Promise<Pooler> {
   const folder = mkdtempSync(join(tmpdir(), 'tramline-pgbouncer-'));
   if (identity.uid !== undefined) chownSync(folder, nobody, nobody);
   const { hostname, port, username, pathname } = new URL(url);
@@ -47,6 +51,7 @@ listen_port = ${listening}
 unix_socket_dir =
 auth_type = any
 pool_mode = ${mode}
+default_pool_size = ${size}
 ignore_startup_parameters = extra_float_digits, lock_timeout, idle_in_transaction_session_timeout, statement_timeout, options
 `,
   );

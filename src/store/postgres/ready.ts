@@ -10,20 +10,25 @@ const noRoomMs = 30_000;
 /** A process notes it no more often. */
 export const notedEveryMs = 5000;
 
-/** What every delivery writes to: whoever locks one of them, or takes it or the right to it away, keeps all deliveries out. */
-const written = 'deliveries, tasks, aliases, hints, lanes';
+/** What deliveries write to: whoever locks one of them, or takes it or the right to it away, keeps them out. */
+const written = ['deliveries', 'organizations', 'tasks', 'aliases', 'hints', 'lanes'];
 
 /**
  * Throws `store.unavailable` when nothing can be written, a table of deliveries cannot be written to, or a delivery to any process
  * found no room in the last 30 s.
  */
 export async function ready({ database, nowMs }: Context): Promise<void> {
-  await database.run(`LOCK TABLE ${written} IN ROW EXCLUSIVE MODE`);
+  await database.run(`LOCK TABLE ${written.join()} IN ROW EXCLUSIVE MODE`);
   const row = await database.get(
     `INSERT INTO meta AS m (name, value) VALUES ('heartbeat', 1)
      ON CONFLICT (name) DO UPDATE SET value = m.value + 1
-     RETURNING (SELECT value FROM meta WHERE name = 'no-room-at') AS no_room_at`,
+     RETURNING (SELECT value FROM meta WHERE name = 'no-room-at') AS no_room_at,
+       ARRAY(SELECT t FROM unnest($1::text[]) t WHERE NOT has_table_privilege(t, 'INSERT')) AS forbidden`,
+    written,
   );
+  const forbidden = row!.forbidden as string[];
+  if (forbidden.length > 0)
+    throw new Problem('store.unavailable', `the database grants no INSERT on ${forbidden.join(', ')}`);
   const at = row!.no_room_at as number | null;
   // A time ahead is one from before the clock was set back.
   if (at !== null && Number(at) <= nowMs() && nowMs() - Number(at) < noRoomMs)

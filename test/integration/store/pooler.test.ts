@@ -27,10 +27,17 @@ describeWithNeighbour('PgBouncer', missing, 'a pooler between', () => {
   });
   afterAll(() => server.stop());
 
-  async function through(mode: 'session' | 'transaction') {
-    pooler = await startPgbouncer(server.url(database), mode);
+  async function through(mode: 'session' | 'transaction', size?: number) {
+    pooler = await startPgbouncer(server.url(database), mode, size);
     return poolConfig({ url: pooler.url, connections: 1 });
   }
+
+  test('a server that has one place for who starts serves without a pooler as well', async () => {
+    await server.query(`CREATE ROLE lone LOGIN CONNECTION LIMIT 1`);
+    await server.query(`GRANT CREATE, USAGE ON SCHEMA public TO lone`, database);
+    const url = Object.assign(new URL(server.url(database)), { username: 'lone' });
+    await migrate(poolConfig({ url: url.href, connections: 1 }));
+  });
 
   test('that lends a session for one transaction is refused, and nothing is made', async () => {
     const config = await through('transaction');
@@ -43,5 +50,18 @@ describeWithNeighbour('PgBouncer', missing, 'a pooler between', () => {
     const config = await through('session');
     await migrate(config);
     await mustBeMigrated(config);
+  });
+
+  test('that has one session left for who starts serves all the same', async () => {
+    const config = await through('session', 1);
+    await migrate(config);
+    await mustBeMigrated(config);
+  });
+
+  test('that lends its sessions is met by each of eight that start at once', async () => {
+    const config = await through('transaction');
+    const outcomes = await Promise.allSettled(Array.from({ length: 8 }, () => migrate(config)));
+    const codes = outcomes.map((one) => one.status === 'rejected' && one.reason.code);
+    expect(codes).toEqual(codes.map(() => 'settings.invalid'));
   });
 });

@@ -1,0 +1,63 @@
+/**
+ * A scaled store is ready when a delivery could be kept: not while one of its tables is locked, missing or not to be written to.
+ */
+import { Client } from 'pg';
+import type { Store } from '../../../src/model/store';
+import { openPostgres } from '../../../src/store/postgres/open-postgres';
+import { postgresSettingsFor } from '../../contract/open-postgres';
+import { deliveryOf, hintOf } from '../../contract/store-hand';
+import { describeWithNeighbour } from '../../support/neighbour';
+import { type PostgresServer, postgresAvailable, startPostgres } from '../../support/postgres';
+
+const tables = ['deliveries', 'organizations', 'tasks', 'aliases', 'hints', 'lanes'];
+
+describeWithNeighbour('PostgreSQL', postgresAvailable(), 'readiness of a scaled store', () => {
+  let server: PostgresServer;
+  let database: string;
+  let store: Store;
+  /** As a role that has been granted what it needs, and owns nothing. */
+  beforeAll(async () => {
+    server = await startPostgres();
+    database = await server.createDatabase();
+    await (await openPostgres(postgresSettingsFor(server.url(database)))).close();
+    await server.query(
+      `CREATE ROLE app LOGIN;
+       GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO app;
+       GRANT ALL ON ALL SEQUENCES IN SCHEMA public TO app;
+       GRANT CREATE, USAGE ON SCHEMA public TO app`,
+      database,
+    );
+    const url = Object.assign(new URL(server.url(database)), { username: 'app' });
+    store = await openPostgres(postgresSettingsFor(url.href));
+  }, 60_000);
+  afterAll(async () => {
+    await store.close();
+    await server.stop();
+  });
+
+  test('is there with the rights to read and write, and a delivery is kept', async () => {
+    await store.ready();
+    expect(await store.put(deliveryOf(1, [hintOf('1')]))).toMatchObject({ due: 1 });
+  });
+
+  test.each(tables)('is not there while nothing may be put into %s', async (table) => {
+    await server.query(`REVOKE INSERT ON ${table} FROM app`, database);
+    await expect(store.ready()).rejects.toMatchObject({
+      code: 'store.unavailable',
+      message: `the database grants no INSERT on ${table}`,
+    });
+    await server.query(`GRANT INSERT ON ${table} TO app`, database);
+    await store.ready();
+  });
+
+  test('is not there while one of them is locked against writers', async () => {
+    for (const table of ['organizations', 'hints']) {
+      const holder = new Client({ connectionString: server.url(database) });
+      await holder.connect();
+      await holder.query(`BEGIN; LOCK TABLE ${table} IN SHARE MODE`);
+      await expect(store.ready()).rejects.toMatchObject({ code: 'store.unavailable' });
+      await holder.end();
+    }
+    await store.ready();
+  });
+});
