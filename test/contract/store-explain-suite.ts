@@ -601,6 +601,7 @@ export function storeExplainSuite(name: string, open: () => Promise<StoreUnderTe
         for (const organization of ['4711', '4712'])
           expect(await steps(`${organization}/equipment/1`)).toEqual(journey);
         expect(await hand.store.explain('4711/field-operation/1')).toBeNull();
+        expect(await hand.store.explain('9999/equipment/1')).toBeNull();
         expect(await hand.store.explain('4711')).toBeNull();
       });
 

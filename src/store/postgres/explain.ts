@@ -242,7 +242,8 @@ async function explainResource(context: Context, of: string): Promise<Explanatio
     context,
     `SELECT id, '%/' || kind || '/' || resource_id AS keys FROM tasks WHERE id = coalesce((
        SELECT coalesce(t.joined_to, t.id) FROM aliases a JOIN tasks t ON t.id = a.task_id WHERE a.address = $1),
-       (SELECT id FROM tasks WHERE kind = $2 AND resource_id = $3))`,
+       (SELECT id FROM tasks WHERE kind = $2 AND resource_id = $3
+         AND EXISTS (SELECT 1 FROM sequences WHERE key = $1)))`,
     of,
     kind,
     id,

@@ -211,8 +211,9 @@ function explainResource(context: Context, of: string): Explanation | null {
   const { kind, id } = partsOf(of);
   const known = context.database.get(
     `SELECT id, '%/' || kind || '/' || resource_id AS keys FROM tasks WHERE id = coalesce((
-       SELECT coalesce(t.joined_to, t.id) FROM aliases a JOIN tasks t ON t.id = a.task_id WHERE a.address = ?),
-       (SELECT id FROM tasks WHERE kind = ? AND resource_id = ?))`,
+       SELECT coalesce(t.joined_to, t.id) FROM aliases a JOIN tasks t ON t.id = a.task_id WHERE a.address = ?1),
+       (SELECT id FROM tasks WHERE kind = ?2 AND resource_id = ?3
+         AND EXISTS (SELECT 1 FROM sequences WHERE key = ?1)))`,
     of,
     kind,
     id,
