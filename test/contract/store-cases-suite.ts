@@ -1030,6 +1030,36 @@ export function storeCasesSuite(name: string, open: () => Promise<StoreUnderTest
       });
     });
 
+    describe('a refused record that came through an address that shows another resource by now', () => {
+      const refused = async () => {
+        await hand.publishThroughOther();
+        const row = (await hand.records()).find(({ key }) => key === '4711/equipment/1');
+        await hand.store.quarantineRecord(row!.row, 'record-too-large', 'x');
+        await hand.sendAll();
+        return (await hand.store.listQuarantine({ limit: 1, after: null }))[0]!;
+      };
+
+      test('is shown at the address of its own', async () => {
+        const entry = await refused();
+        expect(entry).toMatchObject({ what: 'record', address: address('1') });
+        expect(await hand.store.showQuarantine(entry.id)).toEqual(entry);
+      });
+
+      test('has its own read once it is released', async () => {
+        expect(await hand.store.releaseQuarantine((await refused()).id)).toBe('released');
+        expect((await hand.records()).map(({ key, sequence }) => [key, sequence])).toEqual([
+          ['4711/equipment/1', 2],
+        ]);
+        expect((await hand.store.take(10)).map((task) => task.address)).toEqual([address('1')]);
+      });
+
+      test('has its own published anew once it is discarded', async () => {
+        expect(await hand.store.discardQuarantine((await refused()).id)).toBe('discarded');
+        expect(await hand.publish('2', 'a')).toMatchObject({ outcome: 'unchanged' });
+        expect(await hand.publish('1', 'b')).toMatchObject({ outcome: 'published' });
+      });
+    });
+
     describe('retention of a key whose next record was refused', () => {
       const refuse = async () => {
         const [first] = await hand.records();

@@ -35,6 +35,18 @@ export function storeDamageSuite(name: string, open: () => Promise<DamageableSto
       expect(await keys()).toEqual(['4711/equipment/2 2']);
     });
 
+    test('D10: of a damaged record that came through an address that shows another resource, its own is published anew', async () => {
+      await hand.publishThroughOther();
+      hand.store = await under.damage(
+        `UPDATE outbox SET headers = '[["ce_' WHERE key = '4711/equipment/1' AND sequence = 2`,
+      );
+      expect(await keys()).toEqual(['4711/equipment/2 1']);
+      await hand.sendAll();
+      expect(await hand.publish('2', 'a')).toMatchObject({ outcome: 'unchanged' });
+      expect(await hand.publish('1', 'b')).toMatchObject({ outcome: 'published' });
+      expect(await keys()).toEqual(['4711/equipment/1 3']);
+    });
+
     test('whatever is set aside, and however, is told once by its reason', async () => {
       const bad: Element = { line: 'quarantined', reason: 'unauthenticated', path: '', raw: '{}' };
       const delivery = { messageId: 'm1', bodyHash: 'h' };

@@ -171,6 +171,17 @@ export class Hand {
     return result;
   }
 
+  /** An event of 1 came through another address of it, which shows 2 by now. Both wait to be sent. */
+  async publishThroughOther(): Promise<void> {
+    await this.publish('1', 'a');
+    await this.sendAll();
+    await this.put([aliasHintOf('1')]);
+    await this.finish(await this.take(), draftOf('1', 'b'), { settleMs: 5000 });
+    this.under.advance(5000);
+    await this.finish(await this.take(), draftOf('2', 'a'));
+    this.under.advance(1000);
+  }
+
   quarantine(task: TakenTask, reason: QuarantineReason = 'no-access') {
     return this.store.quarantineTask({ ...heldBy(task), reason, path: '', detail: null, raw: null });
   }

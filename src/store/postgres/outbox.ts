@@ -15,6 +15,7 @@ import { type NextOffsetOf, type ToldRow, toldBefore } from '../told-before';
 import type { Context, InTransaction } from './context';
 import type { Row, Value } from './database';
 import { insertEntries } from './quarantine-entries';
+import { readTask } from './read-task';
 import { saysDamaged } from './server-faults';
 
 type Pick = [limit: number, bytesMax: number, except: HeldPartition[], lease?: LeaseHeld];
@@ -85,7 +86,8 @@ async function setDamagedAside(context: Context, damaged: DamagedRow[]): Promise
   if (damaged.length === 0) return;
   await context.database.run(
     `UPDATE tasks SET content_hash = '', wire_hash = '' WHERE published AND id IN (
-       SELECT coalesce(t.joined_to, t.id) FROM outbox o JOIN tasks t ON t.id = o.task_id WHERE o.id = ANY($1::bigint[]))`,
+       SELECT id FROM tasks WHERE id IN (SELECT ${readTask} FROM outbox o WHERE o.id = ANY($1::bigint[]))
+       ORDER BY id FOR NO KEY UPDATE)`,
     damaged.map(({ row }) => row),
   );
   for (const { row, detail } of damaged) await quarantineRecord(context, row, 'record-refused', detail);

@@ -4,14 +4,15 @@
 import type { QuarantineView } from '../../model/inspection';
 import type { Context } from './context';
 import type { Row } from './database';
+import { readTask } from './read-task';
 
 /**
  * A record is at the address of its resource. A task was set aside by the last delivery that had hinted at it then; one that
  * was only listed, by none.
  */
 const columns = `q.id, q.what, q.reason, q.path, q.detail, q.organization_id, q.at, q.state, q.raw,
-  coalesce(q.address, (SELECT t.address FROM outbox o JOIN tasks p ON p.id = o.task_id
-    JOIN tasks t ON t.id = coalesce(p.joined_to, p.id) WHERE q.what = 'record' AND o.id = q.outbox_id)) AS address,
+  coalesce(q.address, (SELECT t.address FROM outbox o JOIN tasks t ON t.id = ${readTask}
+    WHERE q.what = 'record' AND o.id = q.outbox_id)) AS address,
   coalesce(q.delivery_id, (SELECT d.id FROM hints h JOIN deliveries d ON d.id = h.delivery_id
     WHERE q.what = 'task' AND h.task_id = q.task_id AND d.received_at <= q.at ORDER BY h.generation DESC LIMIT 1)) AS delivery_id`;
 

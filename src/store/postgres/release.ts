@@ -27,8 +27,8 @@ export async function releaseTogether(context: Context, calls: [string][]): Prom
   const { database } = context;
   const ids = calls.map(([id]) => entryIdOf(id) ?? -1);
   const entries = await database.all(
-    `SELECT q.id, q.reason, q.task_id, o.id AS outbox_id, o.key, coalesce(q.task_id, p.joined_to, p.id) AS read_id
-     FROM quarantine q LEFT JOIN outbox o ON o.id = q.outbox_id LEFT JOIN tasks p ON p.id = o.task_id
+    `SELECT q.id, q.reason, q.task_id, o.id AS outbox_id, o.key, coalesce(q.task_id, ${readTask}) AS read_id
+     FROM quarantine q LEFT JOIN outbox o ON o.id = q.outbox_id
      WHERE q.id = ANY($1::bigint[]) AND q.state = 'waiting'`,
     ids,
   );
@@ -262,8 +262,8 @@ export async function discardTogether(
   const { database } = context;
   const ids = calls.map(([id]) => entryIdOf(id) ?? -1);
   const entries = await database.all(
-    `SELECT q.id, q.task_id, q.outbox_id, coalesce(q.task_id, p.joined_to, p.id) AS of_task
-     FROM quarantine q LEFT JOIN outbox o ON o.id = q.outbox_id LEFT JOIN tasks p ON p.id = o.task_id
+    `SELECT q.id, q.task_id, q.outbox_id, coalesce(q.task_id, ${readTask}) AS of_task
+     FROM quarantine q LEFT JOIN outbox o ON o.id = q.outbox_id
      WHERE q.id = ANY($1::bigint[]) AND q.state = 'waiting'`,
     ids,
   );

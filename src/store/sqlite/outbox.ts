@@ -14,6 +14,7 @@ import { type ToldRow, toldBefore } from '../told-before';
 import type { Context } from './context';
 import type { Row } from './database';
 import { insertQuarantine } from './quarantine';
+import { readTask } from './read-task';
 
 export function holdLease(context: Context, name: string, holder: string, leaseMs: number): boolean {
   const nowMs = context.nowMs();
@@ -71,8 +72,8 @@ function upTo(bytesMax: number, rows: Iterable<Row>): Row[] {
 /** Its resource is as if it had not been published: once it is read again, it is published anew. */
 function setDamagedAside(context: Context, { row, detail }: DamagedRow): void {
   context.database.run(
-    `UPDATE tasks SET content_hash = '', wire_hash = '' WHERE published AND id = (
-       SELECT coalesce(t.joined_to, t.id) FROM outbox o JOIN tasks t ON t.id = o.task_id WHERE o.id = ?)`,
+    `UPDATE tasks SET content_hash = '', wire_hash = ''
+     WHERE published AND id = (SELECT ${readTask} FROM outbox o WHERE o.id = ?)`,
     row,
   );
   quarantineRecord(context, row, 'record-refused', detail);

@@ -8,6 +8,7 @@ import type { QuarantineReason, RefusedElement } from '../../model/notification'
 import type { QuarantineEntry } from '../quarantine-entry';
 import type { Context } from './context';
 import type { Row } from './database';
+import { readTask } from './read-task';
 
 /** Where nobody is authenticated anybody can send bodies that cannot be read. */
 const samplesMax = 1000;
@@ -66,8 +67,8 @@ export function keepSample(
  * was only listed, by none.
  */
 const viewColumns = `q.id, q.what, q.reason, q.path, q.detail, q.organization_id, q.at, q.state, q.raw,
-  coalesce(q.address, (SELECT t.address FROM outbox o JOIN tasks p ON p.id = o.task_id
-    JOIN tasks t ON t.id = coalesce(p.joined_to, p.id) WHERE q.what = 'record' AND o.id = q.outbox_id)) AS address,
+  coalesce(q.address, (SELECT t.address FROM outbox o JOIN tasks t ON t.id = ${readTask}
+    WHERE q.what = 'record' AND o.id = q.outbox_id)) AS address,
   coalesce(q.delivery_id, (SELECT d.id FROM hints h JOIN deliveries d ON d.id = h.delivery_id
     WHERE q.what = 'task' AND h.task_id = q.task_id AND d.received_at <= q.at ORDER BY h.generation DESC LIMIT 1)) AS delivery_id`;
 

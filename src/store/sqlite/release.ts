@@ -66,19 +66,19 @@ function releaseRecord(context: Context, outboxId: number): void {
   const { database } = context;
   const record = database.get(
     `UPDATE outbox SET state = iif(sequence = (SELECT s.sequence FROM sequences s WHERE s.key = outbox.key), 0, state)
-     WHERE id = ? AND state = 3 RETURNING task_id, key, sequence, state`,
+     WHERE id = ? AND state = 3 RETURNING key, state`,
     outboxId,
   );
+  if (record === undefined) return;
   // It is the newest of its key once more.
-  if (record?.state === 0)
+  if (record.state === 0)
     database.run(
       'UPDATE sequences SET refused = sequence - 1 WHERE key = ? AND refused = sequence',
       record.key as string,
     );
   const task = database.get(
-    `SELECT t.* FROM tasks p JOIN tasks t ON t.id = coalesce(p.joined_to, p.id)
-     WHERE p.id = ? AND t.state IN ('done', 'settling')`,
-    record?.task_id ?? -1,
+    `SELECT t.* FROM outbox o JOIN tasks t ON t.id = ${readTask} WHERE o.id = ? AND t.state IN ('done', 'settling')`,
+    outboxId,
   );
   if (task === undefined) return;
   const dueAt = afterGap(context, task, context.nowMs());
