@@ -160,7 +160,13 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'versions of the scaled
     const { older, newer } = await openTwoVersions();
     const ids = ['1', '2', '3'];
     const hints = deliveryOf(Date.now(), [...ids.map((id) => hintOf(id)), hintOf('new', '99')]);
+    let woken = 0;
+    await newer.heed((news) => {
+      if (news === 'work') woken += 1;
+    });
+    const rings = (times: number) => until(async () => woken >= times, { withinMs: 10_000 });
     await newer.put(hints);
+    await rings(1);
     for (const task of await newer.take(10)) {
       const id = task.address.split('/').at(-1)!;
       if (id === 'new') continue;
@@ -170,12 +176,9 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'versions of the scaled
         ...{ reconciled: false, settleMs: 0 },
       });
     }
-    let woken = 0;
-    await newer.heed((news) => {
-      if (news === 'work') woken += 1;
-    });
+    const heard = woken;
     await older.put(hints);
-    await until(async () => woken === 1, { withinMs: 10_000 });
+    await rings(heard + 1);
     expect(await older.take(10)).toEqual([]);
     // Nothing of it is due, so that the older one does not look again and again.
     expect(await older.nextDueInMs('task')).toBeGreaterThan(10_000);
