@@ -18,7 +18,7 @@ const written = ['deliveries', 'organizations', 'tasks', 'aliases', 'hints', 'la
  * found no room in the last 30 s.
  */
 export async function ready({ database, nowMs }: Context): Promise<void> {
-  await database.run(`LOCK TABLE ${written.join()} IN ROW EXCLUSIVE MODE`);
+  await database.run(`LOCK TABLE ${written.join()} IN ROW EXCLUSIVE MODE`).catch(sayLocked);
   const row = await database.get(
     `INSERT INTO meta AS m (name, value) VALUES ('heartbeat', 1)
      ON CONFLICT (name) DO UPDATE SET value = m.value + 1
@@ -33,6 +33,13 @@ export async function ready({ database, nowMs }: Context): Promise<void> {
   // A time ahead is one from before the clock was set back.
   if (at !== null && Number(at) <= nowMs() && nowMs() - Number(at) < noRoomMs)
     throw new Problem('store.unavailable', 'the disk of the database is full: a delivery found no room');
+}
+
+/** The server says of it that it canceled a statement. */
+function sayLocked(error: unknown): never {
+  if ((error as { code?: unknown }).code !== '55P03') throw error;
+  const tables = written.join(', ');
+  throw new Problem('store.unavailable', `another session locks one of the tables ${tables}`, error);
 }
 
 export async function noteNoRoom({ database, nowMs }: Context): Promise<void> {

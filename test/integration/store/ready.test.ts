@@ -55,7 +55,10 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'readiness of a scaled 
       const holder = new Client({ connectionString: server.url(database) });
       await holder.connect();
       await holder.query(`BEGIN; LOCK TABLE ${table} IN SHARE MODE`);
-      await expect(store.ready()).rejects.toMatchObject({ code: 'store.unavailable' });
+      await expect(store.ready()).rejects.toMatchObject({
+        code: 'store.unavailable',
+        message: `another session locks one of the tables ${tables.join(', ')}`,
+      });
       await holder.end();
     }
     await store.ready();
