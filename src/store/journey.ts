@@ -201,7 +201,7 @@ function decidedSteps(
   const steps = reads.flatMap((read) => {
     const sinceMs = readAt.get(read.task_id) ?? 0;
     readAt.set(read.task_id, read.at);
-    const cause = causeOf(read);
+    const cause = causeOf(read.task_id, read.fence);
     const own = ofCause.get(cause) ?? [];
     ofCause.delete(cause);
     const isListed =

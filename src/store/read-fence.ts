@@ -3,7 +3,8 @@
  * Text only.
  */
 
-export function causeOf({ task_id: task, fence }: { task_id: number; fence: number }): string {
+/** As an event names the read that decided it. */
+export function causeOf(task: number, fence: number): string {
   return `read ${task}/${fence}`;
 }
 

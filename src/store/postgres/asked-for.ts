@@ -39,7 +39,7 @@ export async function askedFor(context: Context, read: ReadToTell): Promise<Aske
     passed?.read.at ?? null,
   );
   const readAgain = await rows<ReplayToTell>(context, statements.readAgain, task, fence, at, rowsMax);
-  const organizations = organizationsOf(await rows(context, statements.keys, task, causeOf(read)));
+  const organizations = organizationsOf(await rows(context, statements.keys, task, causeOf(task, fence)));
   return {
     hints: hints.reverse(),
     readAgain: readAgain.reverse(),

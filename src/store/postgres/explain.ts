@@ -104,13 +104,15 @@ async function coveredOf(context: Context, named: number[], delivery: number): P
   const events = Map.groupBy(await eventsOfReads(context, reads), ({ cause }) => cause);
   const undecided = hinted.filter(({ task_id }) => task_id === null).map(({ hinted_task }) => hinted_task);
   const waiting = new Map((await waitingOf(context, undecided)).map((task) => [task.id, task]));
-  const told = new Map((await toldReads(context, reads)).map((read) => [causeOf(read), read]));
+  const told = new Map((await toldReads(context, reads)).map((read) => [nameOf(read), read]));
   return hinted.map((row) => {
     const hints = JSON.parse(row.hints) as Marked[];
     if (row.task_id === null) return { hints, waiting: waiting.get(row.hinted_task) };
-    return { hints, read: told.get(causeOf(row))!, events: events.get(causeOf(row)) ?? [] };
+    return { hints, read: told.get(nameOf(row))!, events: events.get(nameOf(row)) ?? [] };
   });
 }
+
+const nameOf = ({ task_id: task, fence }: ReadToTell) => causeOf(task, fence);
 
 /** An operator's word ends a task as a read would: what was given up by it was set aside since the read before. */
 async function toldReads(context: Context, reads: ReadToTell[]): Promise<ToldRead[]> {
@@ -128,10 +130,8 @@ async function toldReads(context: Context, reads: ReadToTell[]): Promise<ToldRea
     discarded.map(({ at }) => at),
     discarded.map(({ fence }) => fence),
   );
-  const entryOf = new Map(
-    entries.map(({ task_id, fence, ...entry }) => [causeOf({ task_id, fence } as ReadToTell), entry]),
-  );
-  return reads.map((read) => ({ ...read, givenUp: entryOf.get(causeOf(read)) ?? null }));
+  const entryOf = new Map(entries.map(({ task_id, fence, ...entry }) => [causeOf(task_id, fence), entry]));
+  return reads.map((read) => ({ ...read, givenUp: entryOf.get(nameOf(read)) ?? null }));
 }
 
 /** Deliveries are numbered as they come: what is below one that is kept was here. */

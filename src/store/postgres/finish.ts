@@ -7,6 +7,7 @@ import { changeOf, type EventDraft, type PublishedState } from '../../model/even
 import type { FinishedRead, FinishResult } from '../../model/task';
 import { eventsOf, mayStandElsewhere } from '../decided-events';
 import { mayLag } from '../may-lag';
+import { causeOf } from '../read-fence';
 import { leftToNewerMs } from '../store-rules';
 import { switchedFrom } from '../switch-step';
 import { joinTask } from './join';
@@ -49,7 +50,7 @@ export async function finish(slate: Slate, read: FinishedRead): Promise<FinishRe
   }
   for (const organizationId of stood) slate.claim({ kind: draft.kind, id: draft.id, organizationId });
   const eventIds: string[] = [];
-  const cause = `read ${task.id}/${read.fence}`;
+  const cause = causeOf(task.id, read.fence);
   for (const event of events) {
     slate.decide({ ...event, taskId: task.id, acceptedAtMs: task.covered_hint_at, cause }, eventIds);
   }

@@ -12,6 +12,7 @@ import type {
   Postponed,
   QuarantinedTask,
 } from '../../model/task';
+import { causeOf } from '../read-fence';
 import { adopt } from './adopt';
 import { hintProbes, holdForProbe, mayBeBlocked } from './ask-probes';
 import { joinNamed } from './join';
@@ -156,7 +157,7 @@ function decideDeleted(slate: Slate, task: TaskRow, ending: FinishedGone, eventI
       reconciled: task.reconciled,
       taskId: task.id,
       acceptedAtMs: task.covered_hint_at,
-      cause: `read ${task.id}/${ending.fence}`,
+      cause: causeOf(task.id, ending.fence),
     },
     eventIds,
   );

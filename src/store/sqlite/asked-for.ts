@@ -39,7 +39,7 @@ export function askedFor(context: Context, read: ReadToTell): Asked {
     passed?.read.at ?? null,
   );
   const readAgain = rows<ReplayToTell>(context, statements.readAgain, task, fence, at, rowsMax);
-  const organizations = organizationsOf(rows(context, statements.keys, task, causeOf(read)));
+  const organizations = organizationsOf(rows(context, statements.keys, task, causeOf(task, fence)));
   return {
     hints: hints.reverse(),
     readAgain: readAgain.reverse(),

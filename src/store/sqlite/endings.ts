@@ -13,6 +13,7 @@ import type {
   QuarantinedTask,
 } from '../../model/task';
 import { goneAtOnceMin, goneLately, isTooMany } from '../gone-lately';
+import { causeOf } from '../read-fence';
 import type { Context } from './context';
 import type { Row } from './database';
 import { joinNamed } from './join';
@@ -162,7 +163,7 @@ function writeDeleted(context: Context, task: Row, ending: FinishedGone): string
     reconciled: task.reconciled === 1,
     taskId: ending.taskId,
     acceptedAtMs: task.covered_hint_at as number | null,
-    cause: `read ${ending.taskId}/${ending.fence}`,
+    cause: causeOf(ending.taskId, ending.fence),
   }).eventId;
 }
 

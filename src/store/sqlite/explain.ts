@@ -176,8 +176,7 @@ function transitionRow(context: Context, cause: string): TransitionToTell | unde
 }
 
 /** Those of one read: a move decides two, and the read names the last, which stands right after the other. */
-function eventsOfRead(context: Context, read: ReadToTell): EventToTell[] {
-  const { task_id: task, event_id: last } = read;
+function eventsOfRead(context: Context, { task_id: task, fence, event_id: last }: ReadToTell): EventToTell[] {
   if (last === null) return [];
   return rows<EventToTell>(
     context,
@@ -186,7 +185,7 @@ function eventsOfRead(context: Context, read: ReadToTell): EventToTell[] {
     task,
     last,
   )
-    .filter(({ cause }) => cause === causeOf(read))
+    .filter(({ cause }) => cause === causeOf(task, fence))
     .reverse();
 }
 

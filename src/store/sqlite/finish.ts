@@ -9,6 +9,7 @@ import type { FinishedRead, FinishResult, KnownOtherwise } from '../../model/tas
 import { eventsOf, mayStandElsewhere } from '../decided-events';
 import { isKnownAs } from '../equipment-names';
 import { mayLag } from '../may-lag';
+import { causeOf } from '../read-fence';
 import { leftToNewerMs } from '../store-rules';
 import { switchedFrom } from '../switch-step';
 import type { Context } from './context';
@@ -138,7 +139,7 @@ function decideRecords(
   if (stood.length > 0) claim(context, draft);
   const taskId = Number(task.id);
   const acceptedAtMs = task.covered_hint_at as number | null;
-  const cause = `read ${task.id}/${read.fence}`;
+  const cause = causeOf(task.id as number, read.fence);
   return events.map((event) => writeEvent(context, { ...event, taskId, acceptedAtMs, cause }));
 }
 
