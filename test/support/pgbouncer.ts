@@ -14,7 +14,7 @@ import { until } from './until';
 
 const nobody = 65_534;
 const identity = process.getuid?.() === 0 ? { uid: nobody, gid: nobody } : {};
-/** Debian has it where only root looks. */
+/** Debian has it in a folder where a user's shell does not look. */
 const program = ['/usr/sbin/pgbouncer', 'pgbouncer'].find(
   (name) => spawnSync(name, ['--version'], identity).status === 0,
 );
