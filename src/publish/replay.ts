@@ -1,6 +1,6 @@
 /**
- * When a replay runs: on demand, one at a time, and of one process at a time. What it does is next door; what fits
- * nowhere is refused before it begins.
+ * When a replay runs: on demand, one at a time, and of one process at a time; beside it one that only counts. What it does
+ * is next door; what fits nowhere is refused before it begins.
  */
 import { isProblem, Problem } from '../model/problem';
 import type { ReplayView, ReplayWanted } from '../model/replay';
@@ -17,7 +17,10 @@ export interface ScheduleDoors extends ReplayDoors {
 export interface Replay {
   /** Begins one, or tells of the same one that is under way. Throws `command.usage`, `command.refused`. */
   begin(wanted: ReplayWanted): Promise<ReplayView>;
-  /** The one that began then, while it is the last or the one before it; otherwise the one under way, or the last. */
+  /**
+   * The one that began then, while it is under way, the last or the one before it; otherwise the one under way, which one
+   * that only counts is not beside another, or the last.
+   */
   view(startedAt?: string | null): ReplayView;
   /** Resolves when none is under way. */
   ended(): Promise<ReplayView>;
@@ -25,6 +28,11 @@ export interface Replay {
   stop(): Promise<void>;
   /** For one that was stopped and hangs in sending history: ends that, and resolves as `stop` does. */
   cutOff(): Promise<void>;
+}
+
+interface Run {
+  progress: Shown;
+  work: Promise<void>;
 }
 
 interface Shown extends Progress, Pick<ReplayView, 'state' | 'reason'> {
@@ -42,7 +50,8 @@ export function makeReplay(
   const hold = makeReplayHold(doors.store, { ...options, clock }, failed);
   const runner = new ReplayRunner(doors, options, hold);
   let stopping = false;
-  let current: { progress: Shown; work: Promise<void>; before: Shown | null } | null = null;
+  /** In the order in which they began. */
+  let kept: Run[] = [];
 
   async function run(progress: Shown): Promise<void> {
     if (progress.wanted.dryRun) return runner.runAll(progress);
@@ -67,62 +76,53 @@ export function makeReplay(
   }
 
   const view = (startedAt: string | null = null): ReplayView => {
-    const before = current?.before ?? null;
-    if (before !== null && startedAt === beganAt(before)) return viewOf(before);
-    return viewOf(current?.progress ?? idle);
+    const named = kept.find(({ progress }) => startedAt === beganAt(progress));
+    const underWay = kept.filter(isUnderWay);
+    const told =
+      named ?? underWay.find(({ progress }) => !progress.wanted.dryRun) ?? underWay[0] ?? kept.at(-1);
+    return viewOf(told?.progress ?? idle);
   };
 
-  const viewOf = (progress: Shown): ReplayView => {
-    const { wanted, counts, former, startedAtMs, endedAtMs, ...rest } = progress;
-    const { how, toTopic, dryRun } = wanted;
-    // Begun a moment ahead of the clock, or before it was set back.
-    const tookMs = Math.max(0, Math.round((endedAtMs ?? clock.nowMs()) - startedAtMs));
-    return {
-      ...rest,
-      ...counts,
-      how,
-      toTopic,
-      dryRun,
-      resumed: former !== null,
-      leftAt: former === null ? null : new Date(former.leftAtMs).toISOString(),
-      replayedBefore: former?.counts.replayed ?? 0,
-      callsLeft: doors.callsLeft(),
-      startedAt: beganAt(progress),
-      tookMs: progress === idle ? 0 : tookMs,
-    };
-  };
+  const viewOf = (progress: Shown) => shown(progress, clock.nowMs(), doors.callsLeft());
+
+  const allEnded = () => Promise.all(kept.map((one) => one.work));
 
   return {
     async begin(wanted) {
       await refuseUnfit(wanted, doors);
-      if (current?.progress.state === 'running') {
-        if (JSON.stringify(current.progress.wanted) !== JSON.stringify(wanted))
-          throw new Problem('command.refused', 'another replay is under way');
-      } else {
-        if (stopping) throw new Problem('store.closed', 'the process stops');
-        const before = current?.progress ?? null;
-        // No two begin at the same time, by which each is asked for.
-        const progress = begun(wanted, Math.max(clock.nowMs(), (before?.startedAtMs ?? 0) + 1));
-        current = { progress, work: work(progress), before };
-      }
-      return view();
+      const underWay = kept.filter(isUnderWay);
+      const same = underWay.find(
+        ({ progress }) => JSON.stringify(progress.wanted) === JSON.stringify(wanted),
+      );
+      if (same !== undefined) return viewOf(same.progress);
+      if (underWay.some(({ progress }) => progress.wanted.dryRun === wanted.dryRun))
+        throw new Problem('command.refused', `another ${wanted.dryRun ? 'dry run' : 'replay'} is under way`);
+      if (stopping) throw new Problem('store.closed', 'the process stops');
+      // No two begin at the same time, by which each is asked for.
+      const lastMs = kept.at(-1)?.progress.startedAtMs ?? 0;
+      const progress = begun(wanted, Math.max(clock.nowMs(), lastMs + 1));
+      kept = kept.filter((one, at) => isUnderWay(one) || at >= kept.length - 2);
+      kept.push({ progress, work: work(progress) });
+      return viewOf(progress);
     },
     view,
     async ended() {
-      await current?.work;
+      await allEnded();
       return view();
     },
     async stop() {
       stopping = true;
       hold.stop();
-      await current?.work;
+      await allEnded();
     },
     async cutOff() {
       await history?.close();
-      await current?.work;
+      await allEnded();
     },
   };
 }
+
+const isUnderWay = ({ progress }: Run) => progress.state === 'running';
 
 /** What a store says of its trouble is a driver's: that is for the log. */
 function reasonOf(error: unknown): string {
@@ -176,6 +176,26 @@ function begun(wanted: ReplayWanted, startedAtMs: number): Shown {
     endedAtMs: null,
   };
   return { wanted, state: 'running', counts: none, startedAtMs, ...rest };
+}
+
+function shown(progress: Shown, nowMs: number, callsLeft: number | null): ReplayView {
+  const { wanted, counts, former, startedAtMs, endedAtMs, ...rest } = progress;
+  const { how, toTopic, dryRun } = wanted;
+  // Begun a moment ahead of the clock, or before it was set back.
+  const tookMs = Math.max(0, Math.round((endedAtMs ?? nowMs) - startedAtMs));
+  return {
+    ...rest,
+    ...counts,
+    how,
+    toTopic,
+    dryRun,
+    resumed: former !== null,
+    leftAt: former === null ? null : new Date(former.leftAtMs).toISOString(),
+    replayedBefore: former?.counts.replayed ?? 0,
+    callsLeft,
+    startedAt: beganAt(progress),
+    tookMs: progress === idle ? 0 : tookMs,
+  };
 }
 
 const beganAt = (progress: Shown) =>

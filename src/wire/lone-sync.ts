@@ -63,7 +63,7 @@ export function makeLoneSync({ settings }: LoadedSettings, store: Store): LoneSy
         opening ??= open();
         return (await opening).replay.begin(wanted);
       },
-      view: () => worker!.replay.view(),
+      view: (startedAt) => worker!.replay.view(startedAt),
     },
     async close() {
       await heeding?.stop();

@@ -510,6 +510,28 @@ test('while one is under way the same is joined, and another is refused', async 
   expect((await replay.ended()).state).toBe('ended');
 });
 
+test('one that only counts runs beside another, which is told of where none is named', async () => {
+  const { relay, replay } = start();
+  await hand.publish('1', 'a');
+  await sendAll(relay);
+  const first = await replay.begin(newest);
+  const dry = await replay.begin({ ...newest, dryRun: true });
+  expect(dry).toMatchObject({ state: 'running', dryRun: true });
+  await expect(replay.begin({ ...newest, how: 'reads', dryRun: true })).rejects.toMatchObject({
+    code: 'command.refused',
+    message: 'another dry run is under way',
+  });
+  expect(replay.view()).toMatchObject({ startedAt: first.startedAt, dryRun: false });
+  await replay.ended();
+  expect(replay.view(first.startedAt)).toMatchObject({ state: 'ended', replayed: 1, dryRun: false });
+  expect(replay.view(dry.startedAt)).toMatchObject({
+    state: 'ended',
+    selected: 1,
+    replayed: 0,
+    dryRun: true,
+  });
+});
+
 test('once the process stops none begins', async () => {
   const { replay } = start();
   await replay.stop();
