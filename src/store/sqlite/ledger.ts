@@ -5,7 +5,7 @@
  */
 import type { Ledger, LedgerLine } from '../../model/ledger';
 import { tellingFirst } from '../covered';
-import { awaitsAnother } from '../event-steps';
+import { publishedLine, waitingLine } from '../ledger-lines';
 import type { Context } from './context';
 
 export interface LedgerPage {
@@ -15,29 +15,6 @@ export interface LedgerPage {
   /** The last task of the page; null when there are no more. */
   after: number | null;
 }
-
-/**
- * When the last event went that may have been taken by a version that did not mark the reads of what it took: positions
- * rise with the time of sending, so it was sent before the first above it. Below 0 where none was.
- */
-const unmarkedUntil = `(SELECT CASE WHEN m.value = 0 THEN -1 ELSE coalesce(
-    (SELECT f.sent_at FROM outbox f WHERE f.position > m.value ORDER BY f.position LIMIT 1), 9007199254740991) END
-  FROM (SELECT CASE WHEN f.value > k.value THEN f.value ELSE u.value END AS value FROM meta f, meta k, meta u
-    WHERE f.name = 'floor' AND k.name = 'marked' AND u.name = 'unmarked') m)`;
-
-/**
- * What an event has become so far: it is published when it is sent, and with an operator when Kafka refused it. One that
- * was set aside waits until its resource is published anew. One that is not there and that retention has not taken has
- * become nothing: no line holds it, and the ledger does not add up.
- */
-const publishedLine = `CASE e.state WHEN 0 THEN 'waiting' WHEN 3 THEN
-    CASE (SELECT q.state FROM quarantine q WHERE q.outbox_id = e.id ORDER BY q.id DESC LIMIT 1)
-      WHEN 'discarded' THEN 'discarded' WHEN 'released' THEN 'merged' ELSE 'quarantined' END
-  WHEN 4 THEN CASE WHEN ${awaitsAnother('e')} THEN 'waiting' ELSE 'merged' END
-  ELSE CASE WHEN e.id IS NOT NULL OR d.swept = 1 OR d.at <= ${unmarkedUntil} THEN 'published' END END`;
-
-const waitingLine = `CASE WHEN t.state = 'quarantined' THEN 'quarantined'
-  WHEN t.due_at IS NOT NULL AND o.access IS NOT NULL AND o.access <> 'active' THEN 'parked' ELSE 'waiting' END`;
 
 /**
  * The lines of the hints of up to `limit` tasks above `after`, of deliveries up to `untilDelivery`: what came while the
