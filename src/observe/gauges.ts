@@ -9,6 +9,9 @@ import type { Gauges, Place } from './lines';
 /** The timer that measures the event loop's delay; its own interval is in what it measures. */
 const delayResolutionMs = 20;
 
+/** A store that hangs says so after seconds; whoever collects does not wait for as long, and would be given what was true before. */
+const answerMs = 800;
+
 /** The counted faults tell their place, and this is one of them. */
 const ofProcess: { place: Place } = { place: 'process' };
 
@@ -50,17 +53,10 @@ export function observeGauges(meter: Meter, gauges: Gauges): () => void {
       result.observe(started, performance.timeOrigin / 1000);
       for (const { limit, left } of gauges.sandboxLeft?.() ?? []) result.observe(sandbox, left, { limit });
       try {
-        const [counts, { firing, over, unattendedMs }, endedMs, syncs, writable] = await Promise.all([
-          gauges.counts(),
-          gauges.alerts(),
-          gauges.endedByFaultMs(),
-          gauges.syncs(),
-          gauges.ready().then(
-            () => 1,
-            () => 0,
-          ),
-        ]);
+        const { writable, answers } = await answersOf(gauges);
         result.observe(reachable, writable);
+        if (answers === null) return;
+        const [counts, { firing, over, unattendedMs }, endedMs, syncs] = answers;
         result.observe(pending, counts.due + counts.waiting);
         result.observe(ages.oldest, (counts.oldestWaitingAgeMs ?? 0) / 1000);
         result.observe(unsent, counts.unsent);
@@ -90,6 +86,25 @@ export function observeGauges(meter: Meter, gauges: Gauges): () => void {
     ],
   );
   return () => void delay.disable();
+}
+
+/** What the store says within 800 ms: whether it takes writes, 0 or 1, and what it counts, null where it says nothing. */
+async function answersOf(gauges: Gauges) {
+  // First: on a large store it would wait behind what is counted.
+  const ready = gauges.ready().then(
+    () => 1,
+    () => 0,
+  );
+  const counted = Promise.all([gauges.counts(), gauges.alerts(), gauges.endedByFaultMs(), gauges.syncs()]);
+  const [writable, answers] = await Promise.all([inTime(ready), inTime(counted)]);
+  return { writable: writable ?? 0, answers };
+}
+
+/** null where it takes longer. */
+async function inTime<Answer>(work: Promise<Answer>): Promise<Answer | null> {
+  const late = Promise.withResolvers<null>();
+  const overdue = setTimeout(() => late.resolve(null), answerMs);
+  return Promise.race([work, late.promise]).finally(() => clearTimeout(overdue));
 }
 
 function gaugesOf(meter: Meter) {

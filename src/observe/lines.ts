@@ -143,7 +143,7 @@ export interface ProviderCall {
 export interface Sent {
   system: 'kafka' | 'event-log';
   topic: string;
-  /** Records sent in this call. */
+  /** Records sent in this call, or that a call failed to send. */
   count: number;
   bytes: number;
   tookMs: number;

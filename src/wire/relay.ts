@@ -21,7 +21,7 @@ export function relayOf(
   holder: string,
 ): Relay {
   const system = doors.target.name;
-  const nothing = { count: 0, bytes: 0, tookMs: 0, freshnessMs: [] };
+  const nothing = { bytes: 0, tookMs: 0, freshnessMs: [] };
   return makeRelay(
     doors.store,
     traceSends(doors.target, observer, system === 'kafka' ? settings.kafkaClientId : null),
@@ -50,7 +50,8 @@ export function relayOf(
           });
         }
       },
-      failed: (topic, code) => observer.sent({ system, topic: topic ?? '', ...nothing, errorType: code }),
+      failed: (topic, errorType, count) =>
+        observer.sent({ system, topic: topic ?? '', ...nothing, count, errorType }),
     },
   );
 }

@@ -32,8 +32,9 @@ const perSecond = 40;
 const underWayMax = 8;
 /** A short run on a slow machine goes on until there is something to judge. */
 const deliveriesMin = 150;
-/** A delivery is accepted, and a stranger is not. */
-const earned = [204, 401];
+const stranger = { authorization: 'Basic c3RyYW5nZXI6eA==' };
+/** Of whom too many come in a minute. */
+const earnedByStrangers = [401, 429];
 /** Of what is told at the end. */
 const toldMax = 20;
 /** However long it lasts, so many samples are enough. */
@@ -106,6 +107,7 @@ function makeLoad(story: Story, random: Random, equipment: Resource[]) {
     counts.deliveries += 1;
     counts.notifications += status === 204 ? elements.length : 0;
     counts.answers[status] = (counts.answers[status] ?? 0) + 1;
+    const earned = headers === stranger ? earnedByStrangers : [204];
     if (earned.includes(status) || counts.unearned.length >= toldMax) return;
     const [at, took, late] = [sinceMs - beganMs, performance.now() - sinceMs, ownDelayMs() - delayedMs].map(
       Math.round,
@@ -133,7 +135,7 @@ function makeLoad(story: Story, random: Random, equipment: Resource[]) {
     [70, () => change(random.between(1, 3))],
     [5, () => change(20)],
     [5, () => send([null, { eventTypeId: 7 }, notificationOf(random.pick(equipment))])],
-    [8, () => send([notificationOf(random.pick(equipment))], { authorization: 'Basic c3RyYW5nZXI6eA==' })],
+    [8, () => send([notificationOf(random.pick(equipment))], stranger)],
     [10, () => fetch(`${story.service.operationsUrl}${random.pick(looks)}`).then((answer) => answer.text())],
     [2, blockAndFree],
   ];

@@ -12,6 +12,12 @@ export const notedEveryMs = 5000;
 
 /** What deliveries write to: whoever locks one of them, or takes it or the right to it away, keeps them out. */
 const written = ['deliveries', 'organizations', 'tasks', 'aliases', 'hints', 'lanes'];
+/** What a delivery does there. Whoever locks a row needs the right to change it. */
+const needed = [
+  ...written.map((table) => ({ table, right: 'INSERT' })),
+  ...written.filter((table) => table !== 'hints').map((table) => ({ table, right: 'SELECT' })),
+  ...['tasks', 'lanes'].map((table) => ({ table, right: 'UPDATE' })),
+];
 
 /**
  * Throws `store.unavailable` when nothing can be written, a table of deliveries cannot be written to, or a delivery to any process
@@ -23,12 +29,14 @@ export async function ready({ database, nowMs }: Context): Promise<void> {
     `INSERT INTO meta AS m (name, value) VALUES ('heartbeat', 1)
      ON CONFLICT (name) DO UPDATE SET value = m.value + 1
      RETURNING (SELECT value FROM meta WHERE name = 'no-room-at') AS no_room_at,
-       ARRAY(SELECT t FROM unnest($1::text[]) t WHERE NOT has_table_privilege(t, 'INSERT')) AS forbidden`,
-    written,
+       ARRAY(SELECT n.need || ' on ' || n.at FROM unnest($1::text[], $2::text[]) AS n (at, need)
+         WHERE NOT has_table_privilege(n.at, n.need)) AS forbidden`,
+    needed.map(({ table }) => table),
+    needed.map(({ right }) => right),
   );
   const forbidden = row!.forbidden as string[];
   if (forbidden.length > 0)
-    throw new Problem('store.unavailable', `the database grants no INSERT on ${forbidden.join(', ')}`);
+    throw new Problem('store.unavailable', `the database grants no ${forbidden.join(', no ')}`);
   const at = row!.no_room_at as number | null;
   // A time ahead is one from before the clock was set back.
   if (at !== null && Number(at) <= nowMs() && nowMs() - Number(at) < noRoomMs)

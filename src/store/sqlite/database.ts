@@ -38,7 +38,10 @@ export interface Database {
   /** Rows that were changed since it was opened, also where that was taken back. */
   changes(): number;
   begin(): void;
-  /** On disk when it returns, with all that was committed before. */
+  /**
+   * On disk when it returns, with all that was committed before. Throws `store.unavailable` while its files are not where
+   * they were opened: whoever opens them next would find nothing of it.
+   */
   commit(): void;
   rollback(): void;
   /** Marks a place inside a transaction; the latest is the one that counts. */
@@ -74,6 +77,7 @@ export function openDatabase(path: string): Database {
     }
     return found;
   }
+  let mustBeThere = () => {};
   let commits = 0;
   let commitsDue = commitsAtFirst;
   let marked = false;
@@ -100,6 +104,7 @@ export function openDatabase(path: string): Database {
       marked = false;
     },
     commit() {
+      mustBeThere();
       prepared('COMMIT').run();
       commits += 1;
     },
@@ -127,7 +132,22 @@ export function openDatabase(path: string): Database {
     },
   };
   migrate(connection, database);
+  if (file !== ':memory:') mustBeThere = makePlace(file);
   return database;
+}
+
+/** SQLite goes on writing to files that were removed, moved or replaced, and says nothing. Asks twice what a path is: some 3 µs. */
+function makePlace(file: string): () => void {
+  const idOf = (path: string) => statSync(path, { bigint: true, throwIfNoEntry: false })?.ino;
+  const opened = [file, `${file}-wal`].map((path) => ({ path, id: idOf(path) }));
+  return () => {
+    for (const { path, id } of opened)
+      if (idOf(path) !== id)
+        throw new Problem(
+          'store.unavailable',
+          `${path} is not the file that was opened: it was removed, moved or replaced. Put it back, or restart on what is there`,
+        );
+  };
 }
 
 /** With the lock that keeps others out, and with the log without which a commit would not be on disk. */

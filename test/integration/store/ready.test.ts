@@ -15,6 +15,7 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'readiness of a scaled 
   let server: PostgresServer;
   let database: string;
   let store: Store;
+  let deliveries = 0;
   /** As a role that has been granted what it needs, and owns nothing. */
   beforeAll(async () => {
     server = await startPostgres();
@@ -40,13 +41,23 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'readiness of a scaled 
     expect(await store.put(deliveryOf(1, [hintOf('1')]))).toMatchObject({ due: 1 });
   });
 
-  test.each(tables)('is not there while nothing may be put into %s', async (table) => {
-    await server.query(`REVOKE INSERT ON ${table} FROM app`, database);
-    await expect(store.ready()).rejects.toMatchObject({
-      code: 'store.unavailable',
-      message: `the database grants no INSERT on ${table}`,
-    });
-    await server.query(`GRANT INSERT ON ${table} TO app`, database);
+  test.each(
+    tables.flatMap((table) => ['INSERT', 'SELECT', 'UPDATE'].map((right) => [right, table] as const)),
+  )('without %s on %s it is there just when a delivery is kept all the same', async (right, table) => {
+    await server.query(`REVOKE ${right} ON ${table} FROM app`, database);
+    deliveries += 1;
+    const [put, ready] = await Promise.allSettled([
+      // Of a new resource, and of one that is known.
+      store.put(deliveryOf(1, [hintOf(`new-${deliveries}`), hintOf('1')])),
+      store.ready(),
+    ]);
+    await server.query(`GRANT ${right} ON ${table} TO app`, database);
+    expect(ready.status).toBe(put.status);
+    if (ready.status === 'rejected')
+      expect(ready.reason).toMatchObject({
+        code: 'store.unavailable',
+        message: `the database grants no ${right} on ${table}`,
+      });
     await store.ready();
   });
 

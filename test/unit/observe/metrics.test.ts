@@ -194,6 +194,27 @@ test('a store that does not answer leaves the other metrics readable', async () 
   await other.shutdown();
 });
 
+test('a store that hangs is not reachable before whoever collects gives up, also where it answered the time before', async () => {
+  jest.useFakeTimers({ doNotFake: ['performance', 'hrtime', 'Date', 'nextTick', 'setImmediate'] });
+  const other = startTelemetry(options);
+  let hangs = false;
+  const answered = <Answer>(answer: () => Promise<Answer>) =>
+    hangs ? new Promise<never>(() => {}) : answer();
+  const failing = makeMetrics(other.meter, {
+    ...gauges,
+    ready: () => answered(gauges.ready),
+    counts: () => answered(gauges.counts),
+  });
+  expect(await other.metricsText()).toContain('tramline_store_reachable 1\n');
+  hangs = true;
+  const text = other.metricsText();
+  await jest.advanceTimersByTimeAsync(800);
+  expect(await text).toContain('tramline_store_reachable 0\n');
+  failing.stop();
+  await other.shutdown();
+  jest.useRealTimers();
+});
+
 test('a store that answers and takes no writes is not reachable, and what it counts is shown', async () => {
   const other = startTelemetry(options);
   const failing = makeMetrics(other.meter, { ...gauges, ready: () => Promise.reject(new Error('full')) });

@@ -255,7 +255,7 @@ test('while Kafka is away nothing is picked, the pause grows, and a lasting abse
   }
   expect(failed.length).toBeGreaterThan(10);
   expect(failed.length).toBeLessThan(75);
-  expect(failed[0]).toEqual([null, 'publish.unavailable']);
+  expect(failed[0]).toEqual([null, 'publish.unavailable', 0]);
   expect(outbox.calls).not.toContain('pickUnsent');
   expect(relay.conditions()).toEqual([
     { name: 'kafka-unavailable', sinceMs: 1_000_000, detail: 'Kafka gave no answer at b1:9092' },
