@@ -38,10 +38,9 @@ export interface Database {
   /** Rows that were changed since it was opened, also where that was taken back. */
   changes(): number;
   begin(): void;
-  /**
-   * On disk when it returns, with all that was committed before. Throws `store.unavailable` while its files are not where
-   * they were opened: whoever opens them next would find nothing of it.
-   */
+  /** Throws `store.unavailable` while its files are not where they were opened: whoever opens them next finds nothing new. */
+  mustStand(): void;
+  /** On disk when it returns, with all that was committed before. */
   commit(): void;
   rollback(): void;
   /** Marks a place inside a transaction; the latest is the one that counts. */
@@ -77,7 +76,6 @@ export function openDatabase(path: string): Database {
     }
     return found;
   }
-  let mustBeThere = () => {};
   let commits = 0;
   let commitsDue = commitsAtFirst;
   let marked = false;
@@ -103,8 +101,8 @@ export function openDatabase(path: string): Database {
       prepared('BEGIN IMMEDIATE').run();
       marked = false;
     },
+    mustStand: () => {},
     commit() {
-      mustBeThere();
       prepared('COMMIT').run();
       commits += 1;
     },
@@ -132,7 +130,7 @@ export function openDatabase(path: string): Database {
     },
   };
   migrate(connection, database);
-  if (file !== ':memory:') mustBeThere = makePlace(file);
+  if (file !== ':memory:') database.mustStand = makePlace(file);
   return database;
 }
 

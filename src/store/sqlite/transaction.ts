@@ -41,8 +41,7 @@ export function makeTransaction(database: Database, highest: number | null): Tra
   const undone: Undo[] = [];
   /** So many of them are of calls that have been answered. */
   let answeredTo = 0;
-  const meta = (name: string) => Number(database.get('SELECT value FROM meta WHERE name = ?', name)!.value);
-  const counters: Counters = { revision: meta('revision'), position: meta('position'), soundFrom: 0 };
+  const counters: Counters = { ...countersOf(database), soundFrom: 0 };
   if (highest !== null) lose(highest);
   let saved = { ...counters };
   let open = false;
@@ -65,11 +64,10 @@ export function makeTransaction(database: Database, highest: number | null): Tra
   }
 
   function save(): void {
-    for (const name of ['revision', 'position'] as const) {
-      if (counters[name] !== saved[name]) {
+    database.mustStand();
+    for (const name of ['revision', 'position'] as const)
+      if (counters[name] !== saved[name])
         database.run('UPDATE meta SET value = ? WHERE name = ?', counters[name], name);
-      }
-    }
   }
 
   function begin(): void {
@@ -130,4 +128,10 @@ export function makeTransaction(database: Database, highest: number | null): Tra
       }
     },
   };
+}
+
+function countersOf(database: Database): Pick<Counters, 'revision' | 'position'> {
+  const numberOf = (name: string) =>
+    Number(database.get('SELECT value FROM meta WHERE name = ?', name)!.value);
+  return { revision: numberOf('revision'), position: numberOf('position') };
 }
