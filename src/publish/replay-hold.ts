@@ -17,7 +17,9 @@ export interface ReplayHold {
   during<T>(work: () => Promise<T>): Promise<T>;
   /** Before and after whatever may be done by the lease's holder alone. Throws `Stopped` when it is not held any more. */
   check(): void;
-  /** The same, by the store's word: for after an epoch was taken. */
+  /** Before each page, also of what needs no lease. Throws `Stopped` when the process stops. */
+  goOn(): void;
+  /** As `check`, by the store's word: for after an epoch was taken. */
   confirm(): Promise<void>;
   /** From now on it is as if it were not held. */
   stop(): void;
@@ -38,15 +40,19 @@ export function makeReplayHold(
 ): ReplayHold {
   const lease = makeLease(store, { ...options, leaseName: replayLease });
   let stopping = false;
-  function check(): void {
+  function goOn(): void {
     if (stopping) throw new Stopped('the process stops');
+  }
+  function check(): void {
+    goOn();
     if (!lease.isHeld()) throw new Stopped('the lease ran out: another process may be at one');
   }
   return {
     held: lease.held,
     check,
+    goOn,
     async during(work) {
-      if (stopping) throw new Stopped('the process stops');
+      goOn();
       if (!(await lease.confirm())) throw new Stopped('another process is at one');
       try {
         return await lease.during(work());

@@ -127,6 +127,7 @@ export class ReplayRunner {
     const unknown = new Set(events);
     const keys = new Set<string>();
     for (let after: number | null = 0; after !== null; ) {
+      this.hold.goOn();
       const page = await this.doors.store.selectReplay(
         selection,
         after,
@@ -172,6 +173,7 @@ export class ReplayRunner {
     /** History is gone on with from here: what waited to be sent when its page was looked at is in it by then. */
     let unsent = Number.POSITIVE_INFINITY;
     for (let after: number | null = run.after; after !== null; ) {
+      this.hold.goOn();
       const page = await this.doors.store.selectReplay(selection, after, run.until, this.options.pageRows);
       if (isHistory) unsent = Math.min(unsent, page.unsent ?? unsent);
       const chunks = isHistory ? chunksOf(page.events) : [page.events];

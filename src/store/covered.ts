@@ -110,9 +110,10 @@ export interface ElementEntry extends AsideToTell {
   raw: string | null;
 }
 
-/**
- * Of reads: not those that decided events of another resource, which stood at the address before. `keys` is how the parameter of
- * the pattern of its keys is written.
- */
-export const decidedNothingBut = (keys: string): string =>
-  `NOT EXISTS (SELECT 1 FROM outbox o WHERE o.event_id = reads.event_id AND o.key NOT LIKE ${keys})`;
+/** `end` and `key` are written as the store's parameters and columns are; every key ends with nothing. */
+export const endsWith = (key: string, end: string): string =>
+  `substr(${key}, length(${key}) - length(${end}) + 1) = ${end}`;
+
+/** Of reads: not those that decided events of another resource, which stood at the address before. `end` is that of its keys. */
+export const decidedNothingBut = (end: string): string =>
+  `NOT EXISTS (SELECT 1 FROM outbox o WHERE o.event_id = reads.event_id AND NOT (${endsWith('o.key', end)}))`;

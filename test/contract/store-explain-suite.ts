@@ -75,6 +75,16 @@ export function storeExplainSuite(name: string, open: () => Promise<StoreUnderTe
       return run;
     };
 
+    test.each(['a\\b', 'ab\\', 'a_b', 'a%b', 'AB'])(
+      'a resource whose id is %s is told as any other',
+      async (id) => {
+        await hand.put([hintOf('1')]);
+        await hand.finish(await hand.take(), draftOf(id, 'x', { address: address('1') }));
+        const { steps } = (await hand.store.explain(address('1')))!;
+        expect(steps.map(({ step }) => step)).toEqual(['hinted', 'decided', 'published', 'unsent']);
+      },
+    );
+
     test('each event of a move is told with its own sequence, topic, partition and offset', async () => {
       await hand.publish('1', 'a');
       await sendToKafka();

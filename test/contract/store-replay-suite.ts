@@ -324,7 +324,15 @@ export function storeReplaySuite(name: string, open: () => Promise<DamageableSto
       expect(await keys({ keys: [first!.key, 'x/y/z'] })).toEqual([first!.key]);
       expect(await keys({ organizationId: '99' })).toEqual(['99/equipment/2']);
       expect(await keys({ organizationId: '9' })).toEqual([]);
-      expect(await keys({ kind: 'equipment' })).toHaveLength(2);
+      await hand.publish('3', 'a', { organizationId: 'abc' });
+      await hand.publish('4', 'a', { organizationId: 'ABC' });
+      await hand.sendAll();
+      expect(await keys({ organizationId: 'abc' })).toEqual(['abc/equipment/3']);
+      const ofAbc = { after: 0, limit: 10, type: null, organizationId: 'abc' };
+      expect((await hand.store.listEvents(ofAbc)).events.map(({ record }) => record.key)).toEqual([
+        'abc/equipment/3',
+      ]);
+      expect(await keys({ kind: 'equipment' })).toHaveLength(4);
       expect(await keys({ kind: 'field-operation' })).toEqual([]);
     });
 

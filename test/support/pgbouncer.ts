@@ -30,11 +30,14 @@ export interface Pooler {
   stop(): Promise<void>;
 }
 
-/** `url` names the server, a user who needs no password, and the database. Ready within seconds; `size` sessions at most. */
+/**
+ * `url` names the server, a user who needs no password, and the database. Ready within seconds; `size` sessions at most, which
+ * are lent `inTurns` or the last returned first.
+ */
 export async function startPgbouncer(
   url: string,
   mode: 'session' | 'transaction',
-  size = 20,
+  { size = 20, inTurns = false } = {},
 ): Promise<Pooler> {
   const folder = mkdtempSync(join(tmpdir(), 'tramline-pgbouncer-'));
   if (identity.uid !== undefined) chownSync(folder, nobody, nobody);
@@ -52,6 +55,7 @@ unix_socket_dir =
 auth_type = any
 pool_mode = ${mode}
 default_pool_size = ${size}
+server_round_robin = ${Number(inTurns)}
 ignore_startup_parameters = extra_float_digits, lock_timeout, idle_in_transaction_session_timeout, statement_timeout, options
 `,
   );

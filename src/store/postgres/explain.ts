@@ -11,6 +11,7 @@ import {
   type DeliveryToTell,
   decidedNothingBut,
   type ElementEntry,
+  endsWith,
   type FoldedToTell,
   foldedColumns,
   type GivenUp,
@@ -238,9 +239,9 @@ async function toldEvents(context: Context, events: EventToTell[]): Promise<Told
 async function explainResource(context: Context, of: string): Promise<Explanation | null> {
   // Whichever organization's it is by now.
   const { kind, id } = partsOf(of);
-  const [known] = await rows<{ id: number; keys: string | null }>(
+  const [known] = await rows<{ id: number; keyEnd: string | null }>(
     context,
-    `SELECT id, '%/' || kind || '/' || resource_id AS keys FROM tasks WHERE id = coalesce((
+    `SELECT id, '/' || kind || '/' || resource_id AS "keyEnd" FROM tasks WHERE id = coalesce((
        SELECT coalesce(t.joined_to, t.id) FROM aliases a JOIN tasks t ON t.id = a.task_id WHERE a.address = $1),
        (SELECT id FROM tasks WHERE kind = $2 AND resource_id = $3
          AND EXISTS (SELECT 1 FROM sequences WHERE key = $1)))`,
@@ -256,20 +257,21 @@ async function explainResource(context: Context, of: string): Promise<Explanatio
     addressesMax + 1,
   );
   const tasks = [known.id, ...joined.slice(0, addressesMax).map(({ id }) => id)];
-  /** Of each task in turn the newest, in order; `sql` selects them from its newest, named by `n.id`; the pattern of its keys is `k.keys`. */
+  /** Of each task in turn the newest, in order; `sql` selects them from its newest, named by `n.id`; the end of its keys is `k.key_end`. */
   const ofEach = <Wanted>(sql: string): Promise<Wanted[]> =>
     rows<Wanted>(
       context,
-      `SELECT found.* FROM unnest($1::bigint[]) WITH ORDINALITY AS n (id, nth) CROSS JOIN (SELECT $3::text) AS k (keys)
+      `SELECT found.* FROM unnest($1::bigint[]) WITH ORDINALITY AS n (id, nth) CROSS JOIN (SELECT $3::text) AS k (key_end)
        CROSS JOIN LATERAL (${sql} LIMIT $2) found ORDER BY n.nth, found.place`,
       tasks,
       rowsMax,
-      known.keys ?? '%',
+      known.keyEnd ?? '',
     );
   const events = await toldEvents(
     context,
     await ofEach(
-      `SELECT id AS place, ${eventColumns} FROM outbox WHERE task_id = n.id AND key LIKE k.keys ORDER BY id DESC`,
+      `SELECT id AS place, ${eventColumns} FROM outbox WHERE task_id = n.id AND ${endsWith('key', 'k.key_end')}
+       ORDER BY id DESC`,
     ),
   );
   const resource = {
@@ -286,7 +288,7 @@ async function explainResource(context: Context, of: string): Promise<Explanatio
     reads: await toldReads(
       context,
       await ofEach(
-        `SELECT fence AS place, ${readColumns} FROM reads WHERE task_id = n.id AND ${decidedNothingBut('k.keys')}
+        `SELECT fence AS place, ${readColumns} FROM reads WHERE task_id = n.id AND ${decidedNothingBut('k.key_end')}
          ORDER BY fence DESC`,
       ),
     ),

@@ -10,6 +10,7 @@ import {
   type DeliveryToTell,
   decidedNothingBut,
   type ElementEntry,
+  endsWith,
   type FoldedToTell,
   foldedColumns,
   type GivenUp,
@@ -209,7 +210,7 @@ function explainResource(context: Context, of: string): Explanation | null {
   // Whichever organization's it is by now.
   const { kind, id } = partsOf(of);
   const known = context.database.get(
-    `SELECT id, '%/' || kind || '/' || resource_id AS keys FROM tasks WHERE id = coalesce((
+    `SELECT id, '/' || kind || '/' || resource_id AS keyEnd FROM tasks WHERE id = coalesce((
        SELECT coalesce(t.joined_to, t.id) FROM aliases a JOIN tasks t ON t.id = a.task_id WHERE a.address = ?1),
        (SELECT id FROM tasks WHERE kind = ?2 AND resource_id = ?3
          AND EXISTS (SELECT 1 FROM sequences WHERE key = ?1)))`,
@@ -228,11 +229,11 @@ function explainResource(context: Context, of: string): Explanation | null {
   const tasks = [Number(known.id), ...joined.slice(0, addressesMax)];
   const ofEach = <Wanted>(sql: string): Wanted[] =>
     tasks.flatMap((task) => rows<Wanted>(context, sql, task, rowsMax).reverse());
-  const keys = known.keys ?? '%';
+  const keyEnd = known.keyEnd ?? '';
   const ofIts = <Wanted>(sql: string): Wanted[] =>
-    tasks.flatMap((task) => rows<Wanted>(context, sql, task, rowsMax, keys).reverse());
+    tasks.flatMap((task) => rows<Wanted>(context, sql, task, rowsMax, keyEnd).reverse());
   const events = ofIts<EventToTell>(
-    `SELECT ${eventColumns} FROM outbox WHERE task_id = ?1 AND key LIKE ?3 ORDER BY id DESC LIMIT ?2`,
+    `SELECT ${eventColumns} FROM outbox WHERE task_id = ?1 AND ${endsWith('key', '?3')} ORDER BY id DESC LIMIT ?2`,
   );
   const resource: ResourceToTell = {
     hints: ofEach(

@@ -261,21 +261,18 @@ export function listEvents(
   filter: { after: number; limit: number; type: string | null; organizationId: string | null },
 ): { events: PublishedEvent[]; floor: number } {
   const floor = Number(context.database.get(`SELECT value FROM meta WHERE name = 'floor'`)!.value);
-  const like = filter.organizationId === null ? '%' : `${escapeLike(filter.organizationId)}/%`;
+  const begin = filter.organizationId === null ? '' : `${filter.organizationId}/`;
   const rows = context.database.each(
-    `SELECT * FROM outbox WHERE position > ? AND key LIKE ? ESCAPE '\\' AND (? = '' OR instr(headers, ?) > 0)
+    `SELECT * FROM outbox WHERE position > ? AND substr(key, 1, length(?)) = ? AND (? = '' OR instr(headers, ?) > 0)
      ORDER BY position LIMIT ?`,
     filter.after,
-    like,
+    begin,
+    begin,
     filter.type ?? '',
     `["ce_type","${filter.type ?? ''}"]`,
     filter.limit,
   );
   return { events: upTo(eventsBytesMax, rows).map(publishedOf), floor };
-}
-
-export function escapeLike(text: string): string {
-  return text.replace(/[\\%_]/g, '\\$&');
 }
 
 function publishedOf(row: Row): PublishedEvent {

@@ -532,6 +532,21 @@ test('one that only counts runs beside another, which is told of where none is n
   });
 });
 
+test.each([
+  ['events', { ...nothing, events: ['0'.repeat(32)] }],
+  ['a kind', { ...nothing, kind: 'equipment' }],
+] as const)('one that only counts, of %s, ends with its page when the process stops', async (_of, what) => {
+  let pages = 0;
+  const selectReplay = async () => {
+    pages += 1;
+    return { events: [], after: pages };
+  };
+  const { replay } = start({ store: Object.create(hand.store, { selectReplay: { value: selectReplay } }) });
+  await replay.begin({ ...what, how: 'newest', dryRun: true } as ReplayWanted);
+  await replay.stop();
+  expect(replay.view()).toMatchObject({ state: 'stopped', reason: 'the process stops' });
+});
+
 test('once the process stops none begins', async () => {
   const { replay } = start();
   await replay.stop();

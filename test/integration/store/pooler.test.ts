@@ -2,6 +2,7 @@
  * A pooler between the service and its PostgreSQL: one that keeps sessions serves, one that lends them for a transaction is
  * refused before anything is made.
  */
+import { Client } from 'pg';
 import { poolConfig } from '../../../src/store/postgres/database';
 import { migrate, mustBeMigrated } from '../../../src/store/postgres/migrate';
 import { describeWithNeighbour } from '../../support/neighbour';
@@ -27,8 +28,8 @@ describeWithNeighbour('PgBouncer', missing, 'a pooler between', () => {
   });
   afterAll(() => server.stop());
 
-  async function through(mode: 'session' | 'transaction', size?: number) {
-    pooler = await startPgbouncer(server.url(database), mode, size);
+  async function through(mode: 'session' | 'transaction', how: { size?: number; inTurns?: boolean } = {}) {
+    pooler = await startPgbouncer(server.url(database), mode, how);
     return poolConfig({ url: pooler.url, connections: 1 });
   }
 
@@ -53,9 +54,21 @@ describeWithNeighbour('PgBouncer', missing, 'a pooler between', () => {
   });
 
   test('that has one session left for who starts serves all the same', async () => {
-    const config = await through('session', 1);
+    const config = await through('session', { size: 1 });
     await migrate(config);
     await mustBeMigrated(config);
+  });
+
+  test.each([1, 2, 3, 4])('that lends %i sessions in turns is refused', async (sessions) => {
+    const config = await through('transaction', { inTurns: true });
+    const clients = Array.from({ length: sessions }, () => new Client({ connectionString: pooler!.url }));
+    for (const client of clients) {
+      await client.connect();
+      await client.query('BEGIN');
+    }
+    for (const client of clients) await client.query('COMMIT');
+    await expect(migrate(config)).rejects.toMatchObject({ code: 'settings.invalid' });
+    for (const client of clients) await client.end();
   });
 
   test('that lends its sessions is met by each of eight that start at once', async () => {
