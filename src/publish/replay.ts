@@ -18,8 +18,8 @@ export interface Replay {
   /** Begins one, or tells of the same one that is under way. Throws `command.usage`, `command.refused`. */
   begin(wanted: ReplayWanted): Promise<ReplayView>;
   /**
-   * The one that began then, while it is under way, the last or the one before it; otherwise the one under way, which one
-   * that only counts is not beside another, or the last.
+   * The one that began then, while it is under way, the last or the one before it. Otherwise the one under way, of two the one
+   * that does more than count, or the last.
    */
   view(startedAt?: string | null): ReplayView;
   /** Resolves when none is under way. */

@@ -12,16 +12,20 @@ import { BoundedClient } from './client';
 const rounds = 3;
 /** A second connection that cannot be had, or is silent for so long, proves nothing: the start goes on without. */
 const answerMs = 1000;
-/** The first is what the start goes on with, and is of no use once a statement was given up. */
-const ownAnswerMs = 3500;
-
-/** Throws `settings.invalid` where a connection was seen in another's session. `config` is that of `client`. */
-export async function mustKeepSessions(client: Client, config: ClientConfig): Promise<void> {
+/**
+ * Throws `settings.invalid` where a connection was seen in another's session. `config` is that of `client`, which is what the
+ * start goes on with and of no use once a statement was given up: its answers are waited for `withinMs`.
+ */
+export async function mustKeepSessions(
+  client: Client,
+  config: ClientConfig,
+  withinMs: number,
+): Promise<void> {
   const other = new BoundedClient({ ...config, connectionTimeoutMillis: answerMs });
   other.on('error', () => {});
   const shared = await other
     .connect()
-    .then(() => areShared(client, other))
+    .then(() => areShared(client, other, withinMs))
     .catch(() => false);
   await other.end().catch(() => {});
   if (!shared) return;
@@ -31,14 +35,15 @@ export async function mustKeepSessions(client: Client, config: ClientConfig): Pr
   );
 }
 
-async function areShared(client: Client, other: Client): Promise<boolean> {
+async function areShared(client: Client, other: Client, withinMs: number): Promise<boolean> {
   // Those of other processes name themselves as well.
   const [own, others] = [randomUUID(), randomUUID()];
   for (let round = 0; round < rounds; round += 1) {
-    await name(client, own, ownAnswerMs);
+    await name(client, own, withinMs);
     await name(other, others, answerMs);
     // Twice: one that lends two sessions in turns would have the first read where it was named.
-    for (const whose of [await nameOf(client), await nameOf(client)]) if (whose !== own) return true;
+    for (const whose of [await nameOf(client, withinMs), await nameOf(client, withinMs)])
+      if (whose !== own) return true;
   }
   return false;
 }
@@ -48,11 +53,11 @@ async function name(client: Client, own: string, withinMs: number): Promise<void
   await client.query({ text, values: [own], query_timeout: withinMs } as QueryConfig);
 }
 
-async function nameOf(client: Client): Promise<string> {
+async function nameOf(client: Client, withinMs: number): Promise<string> {
   const text = `SELECT current_setting('tramline.connection', true) AS whose`;
   const { rows } = await client.query<{ whose: string }>({
     text,
-    query_timeout: ownAnswerMs,
+    query_timeout: withinMs,
   } as QueryConfig);
   return rows[0]!.whose;
 }

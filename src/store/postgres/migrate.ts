@@ -30,7 +30,7 @@ export async function migrate(config: ClientConfig, steps: Migration[] = migrati
   try {
     await client.connect();
     await checkServer(client);
-    await mustKeepSessions(client, config);
+    await mustKeepSessions(client, config, answerMs);
     await ask(client, 'SET lock_timeout = 0');
     await waitForTurn(client);
     try {
@@ -67,7 +67,7 @@ export async function mustBeMigrated(config: ClientConfig): Promise<void> {
   try {
     await client.connect();
     await checkServer(client);
-    await mustKeepSessions(client, config);
+    await mustKeepSessions(client, config, answerMs);
     const { rows } = await ask<{ there: boolean }>(
       client,
       `SELECT to_regclass('migrations') IS NOT NULL AS there`,
