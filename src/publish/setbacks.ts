@@ -1,7 +1,8 @@
 /**
  * What the relay remembers of partitions that failed: until when each is left alone, and since when a person should
- * know. One partition's trouble never delays another's. Pure but for its memory, which holds one entry for each troubled
- * partition and loses it with the first success.
+ * know. One partition's trouble never delays another's, but for a right, which is refused for a topic: that is left alone
+ * whole, as if it were one partition. Pure but for its memory, which holds one entry for each troubled partition and loses
+ * it with the first success.
  */
 import type { Condition } from '../model/alert';
 import type { HeldPartition } from '../model/store';
@@ -46,25 +47,23 @@ export interface Setbacks {
 export function makeSetbacks(options: SetbackOptions): Setbacks {
   const setbacks = new Map<string, Setback>();
   return {
-    failed({ topic, partition, partitions }, failure, nowMs, beganMs = nowMs) {
-      const name = partitionName({ topic, partition, partitions });
+    failed(partition, failure, nowMs, beganMs = nowMs) {
+      const held = failure.kind === 'denied' ? wholeOf(partition) : only(partition);
+      const name = partitionName(held);
       const before = setbacks.get(name);
+      // Its other partitions of the same round say the same.
+      if (before !== undefined && failure.kind === 'denied' && before.untilMs > nowMs) return;
       const attempts = (before?.attempts ?? 0) + 1;
       const bounds = needsSomebody(failure) ? options.denied : options.retry;
       // Never sooner than the base: a missing topic is not asked for again at once.
       const pauseMs = Math.max(bounds.baseMs, backoffMs(attempts, bounds, options.random));
       const sinceMs = before?.sinceMs ?? beganMs;
-      setbacks.set(name, {
-        topic,
-        partition,
-        partitions,
-        failure,
-        sinceMs,
-        attempts,
-        untilMs: nowMs + pauseMs,
-      });
+      setbacks.set(name, { ...held, failure, sinceMs, attempts, untilMs: nowMs + pauseMs });
     },
-    succeeded: (partition) => void setbacks.delete(partitionName(partition)),
+    succeeded(partition) {
+      setbacks.delete(partitionName(partition));
+      setbacks.delete(partitionName(wholeOf(partition)));
+    },
     drained(nowMs) {
       for (const [name, { untilMs }] of setbacks) if (untilMs <= nowMs) setbacks.delete(name);
     },
@@ -81,6 +80,14 @@ export function makeSetbacks(options: SetbackOptions): Setbacks {
       return ofKafka === null ? denied : [...denied, { name: 'kafka-unavailable', ...ofKafka }];
     },
   };
+}
+
+function only({ topic, partition, partitions }: HeldPartition): HeldPartition {
+  return { topic, partition, partitions };
+}
+
+function wholeOf({ topic }: HeldPartition): HeldPartition {
+  return { topic, partition: 0, partitions: 1 };
 }
 
 /** The same for all that mean the same partition. */

@@ -226,6 +226,11 @@ const shownBy = `
 ALTER TABLE tasks ADD COLUMN shown_by TEXT;
 `;
 
+/** What the relay picks while a topic is left alone, however many rows wait there. */
+const unsentByTopic = {
+  outbox_unsent_by_topic: 'outbox (topic, id) WHERE state = 0',
+};
+
 export const migrations: Migration[] = [
   { name: '0001-path', kind: 'expand', sql: firstSchema },
   { name: '0002-sync', kind: 'expand', sql: syncs },
@@ -250,4 +255,5 @@ export const migrations: Migration[] = [
   { name: '0021-left-by-lane', kind: 'expand', indexes: leftByLane },
   { name: '0022-switched-from', kind: 'expand', sql: switchedFrom },
   { name: '0023-shown-by', kind: 'expand', sql: shownBy },
+  { name: '0024-unsent-by-topic', kind: 'expand', indexes: unsentByTopic },
 ];

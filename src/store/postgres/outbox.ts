@@ -1,97 +1,19 @@
 /**
- * Decided events on their way out. Unsent rows are picked, never "what comes after the last": a row that committed late
- * is sent late, but it is sent. The public position is given here, when a row is published; whoever gives one holds the
+ * Decided events on their way out. The public position is given here, when a row is published; whoever gives one holds the
  * counter until the commit, so that positions become visible in their order.
  * States: 0 unsent, 1 in the embedded log only, 2 in Kafka, 3 quarantined, 4 set aside: its number was found taken.
  */
 import type { Acknowledgement, OutboxRow } from '../../model/event';
 import type { QuarantineReason } from '../../model/notification';
-import type { HeldPartition, LeaseHeld } from '../../model/store';
+import type { LeaseHeld } from '../../model/store';
 import type { KnownEnd } from '../../model/topic-end';
 import { isStranded, liveTopic } from '../live-topic';
-import { type DamagedRow, damagedDetail, headersOf, readableRows } from '../readable-rows';
+import { headersOf } from '../readable-rows';
 import { unsentCountedMax } from '../store-rules';
 import { type NextOffsetOf, type ToldRow, toldBefore } from '../told-before';
-import type { Context, InTransaction } from './context';
+import type { Context } from './context';
 import type { Row, Value } from './database';
 import { insertEntries } from './quarantine-entries';
-import { readTask } from './read-task';
-import { saysDamaged } from './server-faults';
-
-type Pick = [limit: number, bytesMax: number, except: HeldPartition[], lease?: LeaseHeld];
-
-/** A row that cannot be read back is set aside, and costs the others nothing. Throws as transactions do. */
-export async function pickUnsent(inTransaction: InTransaction, ...pick: Pick): Promise<OutboxRow[]> {
-  const ask = () =>
-    inTransaction(async (context) => {
-      const found = await unsentRows(context, ...pick);
-      const { rows, damaged } = readableRows(found, outboxRowOf, ({ id }) => id);
-      await setDamagedAside(context, damaged);
-      return rows;
-    });
-  try {
-    return await ask();
-  } catch (error) {
-    if (!saysDamaged(error)) throw error;
-    await inTransaction(async (context) => setDamagedAside(context, await findDamaged(context, pick[0])));
-    return ask();
-  }
-}
-
-async function unsentRows(
-  context: Context,
-  limit: number,
-  bytesMax: number,
-  except: HeldPartition[],
-  lease?: LeaseHeld,
-): Promise<Row[]> {
-  return context.database.all(
-    `WITH first AS (
-       SELECT id, bytes FROM outbox o WHERE state = 0 AND NOT EXISTS (
-         SELECT 1 FROM unnest($3::text[], $4::int[], $5::int[]) AS h (topic, partition, partitions)
-         WHERE h.topic = o.topic AND o.slot % h.partitions = h.partition)
-         AND ($6::text IS NULL OR ${leading(6)})
-       ORDER BY id LIMIT $1),
-     summed AS (SELECT id, sum(bytes) OVER (ORDER BY id) AS until, bytes FROM first)
-     SELECT ${rowColumns} FROM summed s JOIN outbox o ON o.id = s.id WHERE s.until <= $2 OR s.until = s.bytes ORDER BY o.id`,
-    limit,
-    bytesMax,
-    except.map(({ topic }) => topic),
-    except.map(({ partition }) => partition),
-    except.map(({ partitions }) => partitions),
-    ...leaderOf(lease, context),
-  );
-}
-
-/** Of the first unsent rows, those whose value the server cannot put together. */
-async function findDamaged({ database }: Context, limit: number): Promise<DamagedRow[]> {
-  const damaged: DamagedRow[] = [];
-  const rows = await database.all('SELECT id FROM outbox WHERE state = 0 ORDER BY id LIMIT $1', limit);
-  for (const { id } of rows) {
-    await database.run('SAVEPOINT look');
-    try {
-      await database.get('SELECT length(value) + length(headers) FROM outbox WHERE id = $1', id);
-    } catch (error) {
-      if (!saysDamaged(error)) throw error;
-      await database.run('ROLLBACK TO SAVEPOINT look');
-      damaged.push({ row: id, detail: damagedDetail((error as Error).message) });
-    }
-    await database.run('RELEASE SAVEPOINT look');
-  }
-  return damaged;
-}
-
-/** Their resources are as if they had not been published: once they are read again, they are published anew. */
-async function setDamagedAside(context: Context, damaged: DamagedRow[]): Promise<void> {
-  if (damaged.length === 0) return;
-  await context.database.run(
-    `UPDATE tasks SET content_hash = '', wire_hash = '' WHERE published AND id IN (
-       SELECT id FROM tasks WHERE id IN (SELECT ${readTask} FROM outbox o WHERE o.id = ANY($1::bigint[]))
-       ORDER BY id FOR NO KEY UPDATE)`,
-    damaged.map(({ row }) => row),
-  );
-  for (const { row, detail } of damaged) await quarantineRecord(context, row, 'record-refused', detail);
-}
 
 /** Of `outbox o`. What was published before is not fresh: it has no time of acceptance. */
 export const rowColumns = `o.id, o.topic, o.key, o.sequence, o.event_id, o.headers, o.value,
@@ -114,7 +36,7 @@ export function outboxRowOf(row: Row): OutboxRow {
  * Said in the statement itself, from the parameter on that has this number: a relay that was stopped for longer than its
  * lease neither picks nor marks, nor one whose server was replaced by another that lags behind it.
  */
-function leading(first: number): string {
+export function leading(first: number): string {
   const [name, holder, nowMs, topics, partitions, offsets] = [0, 1, 2, 3, 4, 5].map(
     (nth) => `$${first + nth}`,
   );
@@ -125,12 +47,13 @@ function leading(first: number): string {
       WHERE e.next_offset IS NULL OR e.next_offset::bigint < m.next_offset)`;
 }
 
-function leaderOf(lease: LeaseHeld | undefined, { nowMs }: Context): Value[] {
+/** What `leading` is given. */
+export function leaderOf(lease: LeaseHeld | undefined, nowMs: number): Value[] {
   const ends = lease?.ends ?? [];
   return [
     lease?.name ?? null,
     lease?.holder ?? null,
-    nowMs(),
+    nowMs,
     ends.map(({ topic }) => topic),
     ends.map(({ partition }) => partition),
     ends.map(({ nextOffset }) => nextOffset),
@@ -138,7 +61,10 @@ function leaderOf(lease: LeaseHeld | undefined, { nowMs }: Context): Value[] {
 }
 
 export async function leads(context: Context, lease: LeaseHeld): Promise<boolean> {
-  const row = await context.database.get(`SELECT ${leading(1)} AS leads`, ...leaderOf(lease, context));
+  const row = await context.database.get(
+    `SELECT ${leading(1)} AS leads`,
+    ...leaderOf(lease, context.nowMs()),
+  );
   return row!.leads;
 }
 
@@ -154,7 +80,7 @@ export async function markSent(
     `SELECT id, topic, event_id, position, partition, log_offset FROM outbox
      WHERE id = ANY($1::bigint[]) AND state = 0 AND ($2::text IS NULL OR ${leading(2)}) ORDER BY id FOR NO KEY UPDATE`,
     [...told.keys()],
-    ...leaderOf(lease, context),
+    ...leaderOf(lease, context.nowMs()),
   );
   if (found.length === 0) return;
   const unsent = new Map(found.map((row) => [row.id as number, row]));

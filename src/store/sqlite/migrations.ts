@@ -420,4 +420,11 @@ ALTER TABLE organizations ADD COLUMN present_before INTEGER;
 ALTER TABLE tasks ADD COLUMN shown_by TEXT;
 `,
   },
+  {
+    name: '0025-unsent-by-topic',
+    sql: `
+-- What the relay picks while a topic is left alone, however many rows wait there.
+CREATE INDEX outbox_unsent_by_topic ON outbox (topic, id) WHERE state = 0;
+`,
+  },
 ];

@@ -7,6 +7,7 @@ import type { Acknowledgement, OutboxRow, PublishedEvent } from '../../model/eve
 import type { QuarantineReason } from '../../model/notification';
 import type { HeldPartition, LeaseHeld } from '../../model/store';
 import type { KnownEnd } from '../../model/topic-end';
+import { divideHeld } from '../held-topics';
 import { isStranded, liveTopic } from '../live-topic';
 import { type DamagedRow, headersOf, publishedEvent, readableRows } from '../readable-rows';
 import { eventsBytesMax, unsentCountedMax } from '../store-rules';
@@ -44,17 +45,32 @@ export function pickUnsent(
   lease?: LeaseHeld,
 ): OutboxRow[] {
   if (lease !== undefined && !leads(context, lease)) return [];
-  const held = except.map(() => 'NOT (topic = ? AND slot % ? = ?)').join(' AND ');
+  const { topics, partitions } = divideHeld(except);
+  const isHeld = partitions.map(() => 'AND NOT (topic = ? AND slot % ? = ?)').join(' ');
+  const held = partitions.flatMap(({ topic, partition, partitions: of }) => [topic, of, partition]);
+  const unsent = `SELECT ${rowColumns}, bytes FROM outbox WHERE state = 0 ${isHeld}`;
+  const others = topics.length === 0 ? null : otherTopics(context, topics);
+  if (others?.length === 0) return [];
   const rows = context.database.each(
-    `SELECT ${rowColumns}, bytes FROM outbox
-     WHERE state = 0 ${held === '' ? '' : `AND ${held}`} ORDER BY id LIMIT ? + 0`,
-    ...except.flatMap(({ topic, partition, partitions }) => [topic, partitions, partition]),
+    // Topic by topic, each from its own end of the index, until there are enough.
+    `${others?.map(() => `${unsent} AND topic = ?`).join(' UNION ALL ') ?? unsent} ORDER BY id LIMIT ? + 0`,
+    ...(others?.flatMap((topic) => [...held, topic]) ?? held),
     limit,
   );
-  const picked = upTo(bytesMax, rows);
-  const { rows: readable, damaged } = readableRows(picked, outboxRowOf, ({ id }) => Number(id));
+  const { rows: readable, damaged } = readableRows(upTo(bytesMax, rows), outboxRowOf, ({ id }) => Number(id));
   for (const one of damaged) setDamagedAside(context, one);
   return readable;
+}
+
+/** Those that have unsent rows, but for these. */
+function otherTopics({ database }: Context, topics: string[]): string[] {
+  const next = 'SELECT min(topic) FROM outbox WHERE state = 0';
+  const found = database.all(
+    `WITH RECURSIVE topics (topic) AS (
+       ${next} UNION ALL SELECT (${next} AND topic > t.topic) FROM topics t WHERE t.topic IS NOT NULL)
+     SELECT topic FROM topics WHERE topic IS NOT NULL`,
+  );
+  return found.map(({ topic }) => String(topic)).filter((topic) => !topics.includes(topic));
 }
 
 /** The first rows whose sizes come to no more, at least one; what follows is not read, but for one. */

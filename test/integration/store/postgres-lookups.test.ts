@@ -47,5 +47,27 @@ describeWithNeighbour(
       expect(read!.added).toBe(calls * pieces);
       expect(read!.looked_at).toBeLessThan(3 * calls * pieces);
     });
+
+    test('a pick looks at what it picks, however much waits on a topic that is left alone', async () => {
+      const name = await server.createDatabase();
+      const store = await openPostgres(postgresSettingsFor(server.url(name)), () => Date.UTC(2026));
+      const fill = (topic: string, from: number, to: number) =>
+        server.query(
+          `INSERT INTO outbox (event_id, topic, key, slot, sequence, headers, value, bytes, cause, decided_at)
+           SELECT 'e' || i, '${topic}', '1/equipment/' || i, i, 1, '[]', '{}', 100, 'x', 0
+           FROM generate_series(${from}, ${to}) i`,
+          name,
+        );
+      await fill('held', 1, 20_000);
+      await fill('other', 20_001, 20_010);
+      const held = [{ topic: 'held', partition: 0, partitions: 1 }];
+      for (let times = 0; times < 7; times += 1) expect(await store.pickUnsent(5, 1e9, held)).toHaveLength(5);
+      await store.close();
+      const [read] = await server.query(
+        `SELECT idx_tup_fetch::int + seq_tup_read::int AS looked_at FROM pg_stat_user_tables WHERE relname = 'outbox'`,
+        name,
+      );
+      expect(read!.looked_at).toBeLessThan(7 * 30);
+    });
   },
 );

@@ -32,8 +32,21 @@ test('a missing topic is asked for rarely, however the dice fall', () => {
 test('partitions are set aside one by one', () => {
   const setbacks = makeSetbacks(options);
   setbacks.failed(place, failure('retry', 'NOT_LEADER_FOR_PARTITION'), 0);
-  setbacks.failed(other, failure('denied', 'TOPIC_AUTHORIZATION_FAILED'), 0);
+  setbacks.failed(other, failure('missing', 'UNKNOWN_TOPIC_OR_PARTITION'), 0);
   expect(setbacks.held(1_000)).toMatchObject([other]);
+});
+
+test('a topic that is denied is set aside whole, once for all partitions that say so, until one of them succeeds', () => {
+  const setbacks = makeSetbacks(options);
+  const denied = failure('denied', 'TOPIC_AUTHORIZATION_FAILED');
+  const whole = { topic: 't', partition: 0, partitions: 1 };
+  for (const nowMs of [0, 1]) for (const one of [place, other]) setbacks.failed(one, denied, nowMs);
+  expect(setbacks.held(4_999)).toMatchObject([{ ...whole, attempts: 1 }]);
+  for (const one of [place, other]) setbacks.failed(one, denied, 10_000);
+  expect(setbacks.held(10_000)).toMatchObject([{ ...whole, attempts: 2, sinceMs: 0 }]);
+  setbacks.succeeded({ ...place, partition: 0 });
+  expect(setbacks.held(10_000)).toEqual([]);
+  expect(setbacks.conditions(10_000)).toEqual([]);
 });
 
 test('a topic that is denied is a condition at once, one for the topic, since its first failure', () => {
