@@ -21,6 +21,8 @@ export type AlertProcessOptions = {
   slackUrl: string;
   resendMs: number;
   holdMs: number;
+  /** So long an alert fires in Alertmanager before its end is told. */
+  openMs: number;
   groupAbove: number;
 };
 
@@ -50,14 +52,14 @@ const firstEpoch = 1;
 async function main(options: AlertProcessOptions): Promise<void> {
   const store = await openStore(settingsFor(join(options.folder, 'store.db')));
   const counts = { steps: 0, unreachable: 0 };
-  const { alertmanagerUrl, pagerDutyUrl, slackUrl, resendMs, holdMs, groupAbove } = options;
+  const { alertmanagerUrl, pagerDutyUrl, slackUrl, resendMs, holdMs, openMs, groupAbove } = options;
   const alerting = makeAlerting({
     store,
     holder: 'one',
     clock: systemClock,
     conditions: () => [],
     sinks: [
-      makeAlertmanagerSink({ urls: [alertmanagerUrl], openMs: holdMs }),
+      makeAlertmanagerSink({ urls: [alertmanagerUrl], openMs }),
       makePagerDutySink({ url: pagerDutyUrl, routingKey: new Secret('key'), clientUrl: null }),
       makeSlackSink({ url: new Secret(slackUrl) }),
     ],
