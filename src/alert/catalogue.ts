@@ -261,7 +261,7 @@ export const conditionRows: Record<ConditionName, ConditionRow> = {
     name: 'TramlineStoreUnavailable',
     severity: 'critical',
     owner: 'on-call',
-    summary: 'The store cannot be written, or does not answer: a process that receives answers 503.',
+    summary: 'The store cannot be written, or does not answer: what cannot be kept is answered 503.',
     firstStep: 'Run `tramline check`; look at free disk space, then at the database.',
     // Each process sees it at once.
     relearnedWithinMs: 0,
