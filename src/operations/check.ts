@@ -4,6 +4,7 @@
  */
 
 import type { CheckLine, CheckName } from '../model/api';
+import { isProblem } from '../model/problem';
 
 export interface CheckDoors {
   /** Sentences that begin with the setting's name: what serving misses, and what is probably not meant. */
@@ -43,7 +44,14 @@ export class CheckFailure extends Error {
 }
 
 /** What another line says more of. */
-export const storeFirst = 'Look at the store first.';
+const storeFirst = 'Look at the store first.';
+
+/** A part was not asked, since the store did not say what that takes. */
+export class StoreFailure extends CheckFailure {
+  constructor(message: string) {
+    super(message, storeFirst);
+  }
+}
 
 const timeoutMsDefault = 5000;
 /** The provider refuses signatures five minutes off; a host that keeps time is off by much less than this. */
@@ -53,53 +61,96 @@ const offsetFailMs = 60_000;
 
 /** Never rejects; takes as long as its slowest part, at most `timeoutMs`. A detail has at most 1,000 characters. */
 export async function runCheck(doors: CheckDoors): Promise<CheckLine[]> {
-  const timeoutMs = doors.timeoutMs ?? timeoutMsDefault;
-  const ask = async (
-    name: CheckName,
-    door: (() => Promise<string | Found>) | null,
-    absent: string,
-    next: string,
-  ) => {
-    if (door === null) return line(name, 'skipped', absent);
-    try {
-      const said = await within(door, timeoutMs);
-      if (typeof said === 'string') return line(name, 'ok', said);
-      return line(name, said.next === null ? 'ok' : 'warning', said.detail, said.next);
-    } catch (error) {
-      return line(name, 'failed', messageOf(error), error instanceof CheckFailure ? error.next : next);
-    }
-  };
   const sinceMs = doors.nowMs();
-  const asked = await Promise.all([
-    ask('store', doors.store, 'not asked', 'Look at DATABASE_URL and at the disk or server behind it.'),
-    ask(
-      'provider',
-      doors.provider,
-      doors.receives
+  const asked = await Promise.all(partsOf(doors).map((part) => askPart(part, doors.timeoutMs)));
+  const [store] = asked as [Asked];
+  const isStoreAway = store.line.state === 'failed';
+  const lines = asked.map(({ line, lacksStore }) =>
+    isStoreAway && lacksStore ? { ...line, ...notKnown } : line,
+  );
+  // A signature of another time is refused, so a part that fails may be the clock's doing.
+  return [settingsLine(doors.settings), ...lines, clockLine(doors.clockOffsetMs(sinceMs))];
+}
+
+interface Part {
+  name: CheckName;
+  door: (() => Promise<string | Found>) | null;
+  absent: string;
+  next: string;
+}
+
+function partsOf({ receives, store, provider, kafka, sinks, alerts }: CheckDoors): Part[] {
+  return [
+    {
+      name: 'store',
+      door: store,
+      absent: 'not asked',
+      next: 'Look at DATABASE_URL and at the disk or server behind it.',
+    },
+    {
+      name: 'provider',
+      door: provider,
+      absent: receives
         ? 'not asked: a receiver need not have what it takes: ask a worker'
         : 'not asked: it takes a worker that runs, or a store that can be read',
-      'Look at PROVIDER_URL, the credentials, this machine’s clock and the way out.',
-    ),
-    ask(
-      'kafka',
-      doors.kafka,
-      doors.receives
+      next: 'Look at PROVIDER_URL, the credentials, this machine’s clock and the way out.',
+    },
+    {
+      name: 'kafka',
+      door: kafka,
+      absent: receives
         ? 'KAFKA_BROKERS is not set here, and a receiver publishes nothing: ask a worker'
         : 'KAFKA_BROKERS is not set: events go to the embedded log',
-      'Look at KAFKA_BROKERS.',
-    ),
-    ask(
-      'sinks',
-      doors.sinks,
-      doors.receives
+      next: 'Look at KAFKA_BROKERS.',
+    },
+    {
+      name: 'sinks',
+      door: sinks,
+      absent: receives
         ? 'none set here, and a receiver pages nobody: ask a worker'
         : 'none set: alerts are log lines',
-      'Look at the sinks’ addresses.',
-    ),
-    ask('alerts', doors.alerts, 'not asked: it takes a store that can be read', storeFirst),
-  ]);
-  // A signature of another time is refused, so a part that fails may be the clock's doing.
-  return [settingsLine(doors.settings), ...asked, clockLine(doors.clockOffsetMs(sinceMs))];
+      next: 'Look at the sinks’ addresses.',
+    },
+    {
+      name: 'alerts',
+      door: alerts,
+      absent: 'not asked: it takes a store that can be read',
+      next: storeFirst,
+    },
+  ];
+}
+
+interface Asked {
+  line: CheckLine;
+  /** It failed, and for nothing but what the store did not say. */
+  lacksStore: boolean;
+}
+
+/** The store's own line says why; the same sentence in each that hangs on it would hide which part is to be mended. */
+const notKnown = { state: 'skipped', detail: 'not known while the store fails', next: null } as const;
+
+async function askPart({ name, door, absent, next }: Part, timeoutMs = timeoutMsDefault): Promise<Asked> {
+  const told = (
+    state: CheckLine['state'],
+    detail: string,
+    step: string | null = null,
+    lacksStore = false,
+  ) => ({
+    line: line(name, state, detail, step),
+    lacksStore,
+  });
+  if (door === null) return told('skipped', absent);
+  try {
+    const said = await within(door, timeoutMs);
+    if (typeof said === 'string') return told('ok', said);
+    return told(said.next === null ? 'ok' : 'warning', said.detail, said.next);
+  } catch (error) {
+    const isStores = error instanceof StoreFailure || isProblem(error, 'store.unavailable');
+    // Alerts are nowhere else.
+    const lacksStore = name !== 'store' && (isStores || name === 'alerts');
+    const step = error instanceof CheckFailure ? error.next : lacksStore ? storeFirst : next;
+    return told('failed', messageOf(error), step, lacksStore);
+  }
 }
 
 function settingsLine({ missing, warnings }: CheckDoors['settings']): CheckLine {

@@ -5,7 +5,7 @@
 import { conditionRows } from '../alert/catalogue';
 import type { Alert } from '../model/alert';
 import { isProblem } from '../model/problem';
-import { CheckFailure, type Found, storeFirst } from '../operations/check';
+import { CheckFailure, type Found, StoreFailure } from '../operations/check';
 
 const { name: clientRefused, firstStep } = conditionRows['client-refused'];
 const { name: unavailable } = conditionRows['provider-unavailable'];
@@ -36,7 +36,7 @@ export async function checkProvider(
 /** Neither the provider's address nor its answer is to blame. */
 function unopened(error: unknown): never {
   if (isProblem(error, 'store.unavailable'))
-    throw new CheckFailure(`not asked, since its tokens cannot be read: ${error.message}`, storeFirst);
+    throw new StoreFailure(`not asked, since its tokens cannot be read: ${error.message}`);
   if (!isProblem(error, 'store.key-missing')) throw error;
   throw new CheckFailure(
     `stored tokens cannot be opened: ${error.message}`,

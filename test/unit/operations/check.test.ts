@@ -1,5 +1,6 @@
 // A check walks the whole installation; the value lies in a part that fails being named, alone, and in time.
-import { type CheckDoors, CheckFailure, runCheck } from '../../../src/operations/check';
+import { Problem } from '../../../src/model/problem';
+import { type CheckDoors, CheckFailure, runCheck, StoreFailure } from '../../../src/operations/check';
 import { attendance, unattendedAlert } from '../../../src/operations/unattended';
 
 const healthy: CheckDoors = {
@@ -47,6 +48,34 @@ test('a part that knows what mends it says so', async () => {
   const lines = await runCheck({ ...healthy, provider });
   expect(lines.filter(({ state }) => state === 'failed')).toEqual([
     { name: 'provider', state: 'failed', detail: 'nobody consented', next: 'tramline connect' },
+  ]);
+});
+
+test('why the store fails is told once: what only it could say of others is not known, and no failure of theirs', async () => {
+  const away = new Problem('store.unavailable', 'canary');
+  const lines = await runCheck({
+    ...healthy,
+    store: () => Promise.reject(away),
+    provider: () => Promise.reject(new StoreFailure('not asked, since its tokens cannot be read: canary')),
+    kafka: () => Promise.reject(away),
+    sinks: () => Promise.reject(new Error('of their own')),
+    alerts: () => new Promise(() => {}),
+  });
+  const skipped = { state: 'skipped', detail: 'not known while the store fails', next: null };
+  expect(lines.slice(1, 6)).toEqual([
+    { name: 'store', state: 'failed', detail: 'canary', next: expect.stringContaining('DATABASE_URL') },
+    { name: 'provider', ...skipped },
+    { name: 'kafka', ...skipped },
+    { name: 'sinks', state: 'failed', detail: 'of their own', next: expect.any(String) },
+    { name: 'alerts', ...skipped },
+  ]);
+});
+
+test('what the store did not say while it is well again fails, and leads there', async () => {
+  const alerts = () => Promise.reject(new Problem('store.unavailable', 'canary'));
+  const lines = await runCheck({ ...healthy, alerts });
+  expect(lines.filter(({ state }) => state !== 'ok')).toEqual([
+    { name: 'alerts', state: 'failed', detail: 'canary', next: 'Look at the store first.' },
   ]);
 });
 
