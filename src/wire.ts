@@ -48,6 +48,7 @@ import { makeNameEquipment } from './wire/equipment-names';
 import { type ClockHeard, hearCalls, signs } from './wire/hear-calls';
 import { heedOthers } from './wire/heed-others';
 import { clientPauseOf, heedPause } from './wire/heed-pause';
+import { guardRelay, refuseLogAlone } from './wire/log-alone';
 import { loopsOf, startReading, stopLoops } from './wire/loops';
 import { storeFault } from './wire/opening-faults';
 import * as options from './wire/options';
@@ -116,8 +117,8 @@ export async function openStore(settings: Settings, setAside?: SetAside): Promis
 }
 
 /**
- * Everything that a worker does, joined and not started. Throws `store.key-missing`, `store.unavailable`; nothing of it
- * runs on then.
+ * Everything that a worker does, joined and not started. Throws `settings.invalid` where it may not publish,
+ * `store.key-missing`, `store.unavailable`; nothing of it runs on then.
  */
 export async function wireWorker(
   settings: Settings,
@@ -125,6 +126,7 @@ export async function wireWorker(
   observer: Observer,
   around: Around['worker'] = (doors) => doors,
 ): Promise<Worker> {
+  await refuseLogAlone(settings.kafkaBrokers, store);
   const clock = systemClock;
   const watch = makeProcessWatch(clock, () => signs(settings, book));
   const heard = hearCalls(settings, { watch, observer }, clock);
@@ -166,7 +168,8 @@ export async function wireWorker(
   const holder = `${hostname()}-${randomUUID()}`;
   const consenting = { store: doors.store, book, clock, holder, pause, unlearned: listsWanted };
   const connecting = connectingOf(settings, consenting, () => meter, pipeline, observer);
-  const relay = relayOf(settings, doors, observer, clock, holder);
+  const guard = guardRelay(doors.store, doors.target, clock);
+  const relay = relayOf(settings, { ...doors, outbox: guard.outbox }, observer, clock, holder);
   const meter = meterOf(settings, doors.store, troubleOf(observer, 'store'), clock);
   const listed = { observer, decided: () => loops.relay.wake(), failed: troubleOf(observer, 'sync') };
   const sync = syncOf(settings, { ...doors, client, pipeline, book, meter, clock, holder, ...listed });
@@ -176,7 +179,7 @@ export async function wireWorker(
   const storeLog = makeLogWatch(doors.store, clock);
   const unread = makeUnreadWatch(doors.store, sync, clock);
   const subscribing = subscribingOf(settings, doors.store, { client, book, pipeline, observer, clock });
-  const others = [relay, behind, book, room, storeLog, unread, meter, watch, connecting, subscribing];
+  const others = [relay, guard, behind, book, room, storeLog, unread, meter, watch, connecting, subscribing];
   const conditions = conditionsOf({ store: watched, health: pipeline.health, others }, clock);
   const isSettled = isSettledBy({ others }, book);
   const { manageUrl } = book;

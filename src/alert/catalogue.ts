@@ -168,7 +168,7 @@ export const conditionRows: Record<ConditionName, ConditionRow> = {
     name: 'TramlineKafkaUnavailable',
     severity: 'critical',
     owner: 'on-call',
-    summary: 'Events cannot be published: Kafka does not answer or refuses writes.',
+    summary: 'Events cannot be published: Kafka does not answer, refuses writes, or is named to no worker.',
     firstStep: 'Run `tramline check`: it names the brokers, and the settings to look at.',
     // A record may have to come first.
     relearnedWithinMs: 15 * minuteMs,

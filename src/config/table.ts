@@ -66,7 +66,10 @@ export const table = {
   ),
   ENCRYPTION_KEYS: hidden(sealingKeys, 'Keys that seal tokens at rest; the first encrypts.'),
 
-  KAFKA_BROKERS: optional(listOf(broker), 'Unset: events go to the embedded event log.'),
+  KAFKA_BROKERS: optional(
+    listOf(broker),
+    'Unset: events go to the embedded event log, unless some of this store went to Kafka: then a worker needs it.',
+  ),
   KAFKA_CLIENT_ID: withDefault(identifier, 'tramline', 'How brokers know this client.'),
   KAFKA_TOPIC_PREFIX: withDefault(
     identifier,

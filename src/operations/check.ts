@@ -17,7 +17,7 @@ export interface CheckDoors {
    */
   store: (() => Promise<string | Found>) | null;
   provider: (() => Promise<Found>) | null;
-  kafka: (() => Promise<string | Found>) | null;
+  kafka: (() => Promise<string | Found | NotAsked>) | null;
   sinks: (() => Promise<string>) | null;
   /** Whether somebody evaluates alerts. */
   alerts: (() => Promise<Found>) | null;
@@ -31,6 +31,11 @@ export interface CheckDoors {
 export interface Found {
   detail: string;
   next: string | null;
+}
+
+/** Why a part is left out, where only the store knows that it is. */
+export interface NotAsked {
+  skipped: string;
 }
 
 /** Why a part fails, and what to do about just that. */
@@ -74,7 +79,7 @@ export async function runCheck(doors: CheckDoors): Promise<CheckLine[]> {
 
 interface Part {
   name: CheckName;
-  door: (() => Promise<string | Found>) | null;
+  door: (() => Promise<string | Found | NotAsked>) | null;
   absent: string;
   next: string;
 }
@@ -100,7 +105,7 @@ function partsOf({ receives, store, provider, kafka, sinks, alerts }: CheckDoors
       door: kafka,
       absent: receives
         ? 'KAFKA_BROKERS is not set here, and a receiver publishes nothing: ask a worker'
-        : 'KAFKA_BROKERS is not set: events go to the embedded log',
+        : 'KAFKA_BROKERS is not set: whether a worker may go without is in the store, which cannot be read',
       next: 'Look at KAFKA_BROKERS.',
     },
     {
@@ -143,6 +148,7 @@ async function askPart({ name, door, absent, next }: Part, timeoutMs = timeoutMs
   try {
     const said = await within(door, timeoutMs);
     if (typeof said === 'string') return told('ok', said);
+    if ('skipped' in said) return told('skipped', said.skipped);
     return told(said.next === null ? 'ok' : 'warning', said.detail, said.next);
   } catch (error) {
     const isStores = error instanceof StoreFailure || isProblem(error, 'store.unavailable');

@@ -20,6 +20,7 @@ import type { Worker } from '../wire';
 import { checkProvider } from './check-provider';
 import { checkSinks } from './check-sinks';
 import { makeListAlerts } from './list-alerts';
+import { checkLogAlone } from './log-alone';
 import { alertingOptions, webhookOptions } from './options';
 import { probeOutcome } from './probe-outcome';
 import { type OwnProvider, providerApiOf } from './provider';
@@ -119,6 +120,7 @@ export function apiOf(
     check: () =>
       runCheck({
         ...checkDoors(loaded, store, sayOfStore, providerCheck, standIn === null ? unattendedMs : null),
+        kafka: kafkaDoor(loaded.settings, standIn?.isKnown === false ? null : store, store),
         clockOffsetMs: (worker ?? own)?.clockOffsetMs ?? (() => null),
       }),
     listAlerts: makeListAlerts(loaded.settings, store, worker, unattendedMs),
@@ -173,7 +175,7 @@ function checkDoors(
   store: CheckDoors['store'],
   provider: CheckDoors['provider'],
   unattendedMs: (() => Promise<number | null>) | null,
-): Omit<CheckDoors, 'clockOffsetMs'> {
+): Omit<CheckDoors, 'clockOffsetMs' | 'kafka'> {
   const { settings, missing, warnings } = loaded;
   const sinks = sinksOf(settings, null);
   const listAlerts = () => alerts.listAlerts();
@@ -183,9 +185,18 @@ function checkDoors(
     receives: settings.role === 'receiver',
     store,
     provider: provider === null || isForWorkers ? null : () => checkProvider(provider, listAlerts),
-    kafka: settings.kafkaBrokers === null ? null : () => checkTopics(settings, listAlerts),
     sinks: sinks.length === 0 ? null : () => checkSinks(settings, sinks, listAlerts),
     alerts: unattendedMs === null ? null : async () => attendance(await unattendedMs(), systemClock.nowMs()),
     nowMs: systemClock.nowMs,
   };
+}
+
+/** `ends` null: what the store knows of Kafka cannot be read. */
+function kafkaDoor(
+  settings: LoadedSettings['settings'],
+  ends: Pick<Store, 'topicEnds'> | null,
+  alerts: Pick<Store, 'listAlerts'>,
+): CheckDoors['kafka'] {
+  if (settings.kafkaBrokers !== null) return () => checkTopics(settings, () => alerts.listAlerts());
+  return settings.role === 'receiver' || ends === null ? null : () => checkLogAlone(ends, systemClock);
 }

@@ -4,7 +4,7 @@
 import { conditionRows } from '../alert/catalogue';
 import type { Settings } from '../config';
 import type { Alert } from '../model/alert';
-import type { Store } from '../model/store';
+import type { Outbox, Store } from '../model/store';
 import type { Observer } from '../observe/observer';
 import { makeRelay, type Relay } from '../publish/relay';
 import { relayDefaults } from '../publish/relay-options';
@@ -12,10 +12,10 @@ import type { PublishTarget } from '../publish/target';
 import type { Clock } from '../tools/clock';
 import { traceSends } from './trace-sends';
 
-/** The relay of the store's outbox to the target; every send is traced and told. */
+/** The relay of the outbox, which is the store's as this relay may see it, to the target; every send is traced and told. */
 export function relayOf(
   settings: Settings,
-  doors: { store: Store; target: PublishTarget },
+  doors: { store: Store; outbox: Outbox; target: PublishTarget },
   observer: Observer,
   clock: Clock,
   holder: string,
@@ -23,7 +23,7 @@ export function relayOf(
   const system = doors.target.name;
   const nothing = { bytes: 0, tookMs: 0, freshnessMs: [] };
   return makeRelay(
-    doors.store,
+    doors.outbox,
     traceSends(doors.target, observer, system === 'kafka' ? settings.kafkaClientId : null),
     {
       ...relayDefaults,

@@ -14,6 +14,8 @@ export interface StandIn {
   sayOfStore(): Promise<Found>;
   /** False: connections are in the store that is named, so that the provider cannot be asked through them. */
   hasConnections: boolean;
+  /** False: what else the store that is named holds is not known either. */
+  isKnown: boolean;
 }
 
 /** null: the store is there and of this version, to be opened as it is. Throws `settings.invalid`, `store.locked`, `store.newer`. */
@@ -27,14 +29,19 @@ export async function standInFor(loaded: LoadedSettings, nowMs: number): Promise
         next: '`tramline migrate` makes it; where another one was meant, set DATABASE_URL.',
       };
     };
-    return { ...inMemory(loaded, nowMs), sayOfStore };
+    return { ...inMemory(loaded, nowMs), isKnown: true, sayOfStore };
   }
   try {
     await mustHaveCurrentStore(loaded.settings);
     return null;
   } catch (error) {
     if (!isProblem(error, 'store.older') && !isProblem(error, 'store.unavailable')) throw error;
-    return { ...inMemory(loaded, nowMs), hasConnections: false, sayOfStore: () => sayOf(error) };
+    return {
+      ...inMemory(loaded, nowMs),
+      hasConnections: false,
+      isKnown: false,
+      sayOfStore: () => sayOf(error),
+    };
   }
 }
 

@@ -210,6 +210,18 @@ describeWithNeighbour('Kafka', kafkaAvailable(), 'with a real Kafka', () => {
     expect(line!.next).toContain('kafka-reassign-partitions.sh');
   });
 
+  test('a service that is started without its brokers is refused, and what it took goes out once it has them', async () => {
+    await changeAll('Before');
+    await story.untilRest();
+    await story.service.stop();
+    const refused = story.serve({ settings: { KAFKA_BROKERS: '' } });
+    await expect(refused).rejects.toThrow(`KAFKA_BROKERS must name the brokers: events of this store went`);
+    await story.serve();
+    const count = await changeAll('After');
+    await story.untilRest();
+    expect(await reckon(2 * count)).toHaveLength(2 * count);
+  });
+
   test('what was acknowledged and not marked before a kill is found on its topic, and not sent again', async () => {
     await story.service.stop();
     await story.serve({

@@ -50,7 +50,8 @@ test('a condition is the signal of its row, with what is known and since when', 
       severity: 'critical',
       labels: {},
       annotations: {
-        summary: 'Events cannot be published: Kafka does not answer or refuses writes.',
+        summary:
+          'Events cannot be published: Kafka does not answer, refuses writes, or is named to no worker.',
         description:
           'No broker answers at kafka-1.example:9092. It has been so since 2026-03-01T12:00:00Z. Decided events wait in ' +
           'the store in their order, however long it takes; none is lost while the store has space.',

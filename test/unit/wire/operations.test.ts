@@ -74,7 +74,12 @@ test('what a receiver cannot do it refuses with who can', async () => {
 
 test('where events and pages go a receiver that was not told leaves to a worker, and it pages nobody in its place', async () => {
   const apiWith = (more: Record<string, string>) => {
-    const store = { leaseFreeMs: async () => 0, listAlerts: async () => [], ready: async () => {} };
+    const store = {
+      leaseFreeMs: async () => 0,
+      listAlerts: async () => [],
+      ready: async () => {},
+      topicEnds: async () => [],
+    };
     return apiOf(loadSettings('command', more), store as unknown as Store, null, writeAlert);
   };
   const saidBy = async (more: Record<string, string>) =>

@@ -21,7 +21,7 @@ async function toldAfterFailure(alerts: Alert[]) {
   const store = { ...makeMemoryOutbox(clock), listAlerts: async () => alerts } as unknown as Store;
   const settings = { leaseSeconds: 60, kafkaClientId: 'tramline' } as Settings;
   const observer = { sent: () => {} } as unknown as Observer;
-  const relay = relayOf(settings, { store, target }, observer, clock, 'me');
+  const relay = relayOf(settings, { store, outbox: store, target }, observer, clock, 'me');
   expect(await relay.step()).toBe('waiting');
   return relay.conditions().map(({ name, sinceMs }) => [name, sinceMs]);
 }
