@@ -14,6 +14,10 @@ interface MigrateOptions {
   to?: string;
 }
 
+const twoOperations =
+  '--reencrypt does not go with --from and --to: move the store first, then run `tramline migrate --reencrypt` with ' +
+  'DATABASE_URL naming the new one';
+
 export function registerMigrate(program: Command, action: Action<MigrateOptions>): void {
   program
     .command('migrate')
@@ -24,6 +28,8 @@ export function registerMigrate(program: Command, action: Action<MigrateOptions>
     .action(
       action((context, _argument, options) => {
         const { from, to } = options;
+        if (options.reencrypt && (from !== undefined || to !== undefined))
+          throw new Problem('command.usage', twoOperations);
         if (options.reencrypt) return reencrypt(context);
         if (from === undefined && to === undefined) return run(context);
         if (from !== undefined && to !== undefined) return move(context, from, to);

@@ -805,4 +805,18 @@ describe('commands that ask no service', () => {
     expect((await shell.run('migrate', '--to', 'postgres://h/b')).code).toBe(2);
     expect([shell.moves.length, shell.opened]).toEqual([2, 0]);
   });
+
+  test('a store is moved or its tokens are sealed anew: both at once is refused before either', async () => {
+    for (const more of [
+      ['--from', 'sqlite:a.db', '--to', 'postgres://h/b'],
+      ['--from', 'sqlite:a.db'],
+    ]) {
+      const { code, error, out } = await shell.run('migrate', '--reencrypt', ...more);
+      expect([code, out]).toEqual([2, '']);
+      expect(error.replace(/\s+/g, ' ')).toContain(
+        'move the store first, then run `tramline migrate --reencrypt`',
+      );
+    }
+    expect(shell.moves).toEqual([]);
+  });
 });
