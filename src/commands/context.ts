@@ -33,10 +33,18 @@ export interface TopicLine {
   below: string | null;
 }
 
-/** What became of a move: rows and a hash of each table. */
+/** What became of a move: rows and a hash of each table; where it was stopped, of those that it came to, out of so many. */
 export interface MoveOutcome {
-  outcome: 'moved' | 'already';
+  outcome: 'moved' | 'already' | 'stopped';
   tables: { name: string; rows: number; hash: string }[];
+  of: number;
+}
+
+export interface MoveWatch {
+  /** How many rows of the table are copied, after each page. */
+  paged(table: string, rows: number): void;
+  /** Asked for once there is something to go on with; no page is begun once it is aborted. */
+  interrupted(): AbortSignal;
 }
 
 /** What commands need from the wiring. */
@@ -59,7 +67,7 @@ export interface CommandDoors {
    * Moves an embedded store into a scaled one, both as in DATABASE_URL. Throws `settings.invalid`, `store.locked`,
    * `store.moved`, `store.refused`, `store.unavailable`.
    */
-  moveStore(from: string, to: string, paged: (table: string, rows: number) => void): Promise<MoveOutcome>;
+  moveStore(from: string, to: string, watch: MoveWatch): Promise<MoveOutcome>;
   clock: Clock;
   /** Aborted by an interrupt, once a command asked for it. */
   interrupted(): AbortSignal;

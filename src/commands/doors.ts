@@ -71,9 +71,9 @@ export const processDoors: CommandDoors = {
       lines.close();
     }
   },
-  moveStore(from, to, paged) {
+  moveStore(from, to, watch) {
     const { moveBetween } = require('../wire/move') as typeof Move;
-    return moveBetween(from, to, paged);
+    return moveBetween(from, to, watch);
   },
   clock: systemClock,
   interrupted,

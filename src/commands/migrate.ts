@@ -5,7 +5,7 @@
 import type { Command } from 'commander';
 import type { LoadedSettings } from '../config';
 import { isProblem, Problem } from '../model/problem';
-import type { Action, CommandContext } from './context';
+import type { Action, CommandContext, MoveOutcome } from './context';
 import { exitCodes } from './exit-code';
 
 interface MigrateOptions {
@@ -96,14 +96,22 @@ async function migrateStore({ openStore }: CommandContext, loaded: LoadedSetting
   }
 }
 
-async function move({ output, moveStore }: CommandContext, from: string, to: string): Promise<number> {
-  const { outcome, tables } = await moveStore(from, to, (table, rows) =>
-    output.progress(`${table}: ${rows} rows`),
-  ).finally(() => output.progress(null));
-  if (output.json) {
-    output.value({ outcome, tables });
-    return exitCodes.done;
+async function move(context: CommandContext, from: string, to: string): Promise<number> {
+  const { output, moveStore } = context;
+  const interrupted = () => {
+    const signal = context.interrupted();
+    signal.addEventListener('abort', () => output.note(stopping), { once: true });
+    return signal;
+  };
+  const paged = (table: string, rows: number) => output.progress(`${table}: ${rows} rows`);
+  const moved = await moveStore(from, to, { paged, interrupted }).finally(() => output.progress(null));
+  const { outcome, tables } = moved;
+  if (output.json) output.value({ outcome, tables });
+  if (outcome === 'stopped') {
+    output.warn(stoppedAt(moved));
+    return exitCodes.interrupted;
   }
+  if (output.json) return exitCodes.done;
   for (const { name, rows, hash } of tables) output.line(`${name}: ${rows} rows, ${hash}`);
   output.line(
     outcome === 'already'
@@ -112,4 +120,19 @@ async function move({ output, moveStore }: CommandContext, from: string, to: str
   );
   output.next('set DATABASE_URL to the new store, then tramline serve');
   return exitCodes.done;
+}
+
+/** A server that says nothing holds up a page for a minute. */
+const stopping = 'interrupted: what is under way is ended first; a second interrupt ends it at once';
+
+/** A store that served in between has rows that were passed already. */
+function stoppedAt({ tables, of }: MoveOutcome): string {
+  const rows = tables.reduce((sum, table) => sum + table.rows, 0);
+  const last = tables.at(-1);
+  const inTable = last === undefined ? '' : `, the last in ${last.name}`;
+  const far =
+    tables.length < of
+      ? `${rows} rows of ${tables.length} of ${of} tables are copied${inTable}`
+      : `${rows} rows are copied, and not all of them are read back`;
+  return `stopped: ${far}; the same command goes on from there, or begins anew where the old store is served in between`;
 }

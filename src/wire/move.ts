@@ -3,18 +3,18 @@
  */
 import { storeAddress } from '../config/addresses';
 import { Problem } from '../model/problem';
-import { type Moved, moveStore } from '../store/move/move-store';
+import { type Moved, type MoveOptions, moveStore } from '../store/move/move-store';
 
 /** Throws `settings.invalid` when `from` is not an embedded store that is there, or `to` not a scaled one. */
 export async function moveBetween(
   from: string,
   to: string,
-  paged: (table: string, rows: number) => void,
+  watch: Pick<MoveOptions, 'paged' | 'interrupted'>,
 ): Promise<Moved> {
   const source = storeAddress.schema.safeParse(from).data;
   const target = storeAddress.schema.safeParse(to).data;
   if (source?.kind !== 'sqlite') throw new Problem('settings.invalid', '--from must be `sqlite:` and a path');
   if (target?.kind !== 'postgres')
     throw new Problem('settings.invalid', '--to must be a `postgres://` address');
-  return moveStore({ file: source.path, url: target.url.open(), paged });
+  return moveStore({ file: source.path, url: target.url.open(), ...watch });
 }

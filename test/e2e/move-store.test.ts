@@ -1,6 +1,6 @@
 /**
- * `tramline migrate --from --to` as a process that is killed in the middle and repeated: the second goes on where the first
- * was, every row arrives, and the store that was moved refuses to be served. One that is damaged is not begun with.
+ * `tramline migrate --from --to` as a process that is interrupted and killed in the middle and repeated: the next goes on where
+ * the last was, every row arrives, and the store that was moved refuses to be served. One that is damaged is not begun with.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -42,8 +42,11 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'a move', () => {
     rmSync(folder, { recursive: true });
   });
 
-  test('that is killed goes on where it was, and then neither end serves the old store', async () => {
-    const file = join(folder, 'store.db');
+  const env = { PATH: process.env.PATH };
+
+  /** A store of some pages, and the words that move it to where the second page of one table waits until it is let go. */
+  async function held(name: string) {
+    const file = join(folder, `${name}.db`);
     const store = openStoreHere(settingsFor(file), Date.now);
     await store.put(deliveryOf(Date.now(), [hintOf('1'), hintOf('2')]));
     await store.close();
@@ -56,36 +59,69 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'a move', () => {
     const holder = new Client({ connectionString: server.url(database) });
     await holder.connect();
     await holder.query(`${holding}; SELECT pg_advisory_lock(1)`);
-    const words = [
-      commandLine,
-      'migrate',
-      '--from',
-      `sqlite:${file}`,
-      '--to',
-      server.url(database),
-      '--json',
-    ];
-    const env = { PATH: process.env.PATH };
-    const copied = async (name: string): Promise<number> => {
+    const copied = async (): Promise<number> => {
       const [row] = await server
-        .query(`SELECT rows::int AS rows FROM moves WHERE name = '${name}'`, database)
+        .query(`SELECT rows::int AS rows FROM moves WHERE name = 'aliases'`, database)
         .catch(() => []);
       return (row?.rows as number | undefined) ?? 0;
     };
+    return {
+      file,
+      database,
+      words: [commandLine, 'migrate', '--from', `sqlite:${file}`, '--to', server.url(database), '--json'],
+      copied,
+      untilHeld: () => until(async () => (await copied()) > 0, { what: 'a part there', withinMs: 20_000 }),
+      async letGo() {
+        await holder.query('SELECT pg_advisory_unlock(1); DROP TRIGGER held ON aliases');
+        await holder.end();
+      },
+    };
+  }
 
+  test.each(['SIGINT', 'SIGTERM'] as const)(
+    'that is ended by %s says where it stopped, ends the page under way, and goes on behind it',
+    async (signal) => {
+      const { database, words, copied, untilHeld, letGo } = await held(signal);
+      // As for a person: what is read by a machine tells of no wait.
+      const first = spawn(process.execPath, words.slice(0, -1), { env });
+      endWithRunner(first);
+      let said = '';
+      first.stderr.setEncoding('utf8').on('data', (text: string) => {
+        said += text;
+      });
+      const ended = once(first, 'close');
+      await untilHeld();
+      const before = await copied();
+      first.kill(signal);
+      await until(() => said.includes('a second interrupt ends it at once'), {
+        what: 'the signal to be heard',
+        withinMs: 20_000,
+      });
+      await letGo();
+      expect(await ended).toEqual([130, null]);
+      const there = await copied();
+      expect(there).toBe(2 * before);
+      expect(said.replace(/\s+/g, ' ')).toMatch(
+        /stopped: \d+ rows of \d+ of \d+ tables are copied, the last in aliases; the same command goes on from there/,
+      );
+      const second = spawnSync(process.execPath, words, { env, encoding: 'utf8' });
+      expect([second.status, second.stderr]).toEqual([0, '']);
+      expect(JSON.parse(second.stdout)).toMatchObject({ outcome: 'moved' });
+      const [all] = await server.query('SELECT count(*)::int AS count FROM aliases', database);
+      expect(all!.count).toBe(aliases + 2);
+    },
+  );
+
+  test('that is killed goes on where it was, and then neither end serves the old store', async () => {
+    const { file, database, words, copied, untilHeld, letGo } = await held('store');
     const first = spawn(process.execPath, words, { env, stdio: 'ignore' });
     endWithRunner(first);
     const ended = once(first, 'exit');
-    await until(async () => (await copied('aliases')) > 0, {
-      what: 'a part to be there',
-      withinMs: 20_000,
-    });
+    await untilHeld();
     first.kill('SIGKILL');
     expect(await ended).toEqual([null, 'SIGKILL']);
-    await holder.query('SELECT pg_advisory_unlock(1); DROP TRIGGER held ON aliases');
-    await holder.end();
-    const before = await copied('aliases');
-    expect(before).toBeLessThan(aliases);
+    await letGo();
+    expect(await copied()).toBeLessThan(aliases);
 
     const second = spawnSync(process.execPath, words, { env, encoding: 'utf8' });
     expect([second.status, second.stderr]).toEqual([0, '']);

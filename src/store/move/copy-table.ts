@@ -22,6 +22,14 @@ export interface PageSize {
   bytes: number;
 }
 
+export interface CopyOptions {
+  page: PageSize;
+  /** Called after each page that is on disk: how many rows of the table are. */
+  paged(table: string, rows: number): void;
+  /** Once it is aborted no further page is begun. */
+  stop: AbortSignal;
+}
+
 export const pageSize: PageSize = { rows: 2000, bytes: 4_194_304 };
 
 const begin: Place = { after: null, rows: 0, hash: '' };
@@ -31,7 +39,7 @@ export const placesTable = `CREATE TABLE IF NOT EXISTS moves (
   name TEXT COLLATE "C" PRIMARY KEY, after TEXT NOT NULL, rows BIGINT NOT NULL, hash TEXT NOT NULL)`;
 
 /**
- * Copies what is not there yet, in pages of a bounded size. `paged` is called after each page that is on disk. Throws
+ * Copies what is not there yet, in pages of a bounded size, to the end of the table or until it is to stop. Throws
  * `store.refused` once another move into the target has begun, and what the stores throw.
  */
 export async function copyTable(
@@ -39,12 +47,11 @@ export async function copyTable(
   target: Target,
   token: number,
   table: MovedTable,
-  size: PageSize,
-  paged: (table: string, rows: number) => void,
+  { page, paged, stop }: CopyOptions,
 ): Promise<Place> {
   let place = await target.transact((statements) => placeOf(statements, table.name));
   for (;;) {
-    const rows = readPage(source, table, place.after, size);
+    const rows = stop.aborted ? [] : readPage(source, table, place.after, page);
     if (rows.length === 0) return place;
     const next = advance(place, table, rows);
     await target.transact(
@@ -128,16 +135,20 @@ function wireType({ type }: { type: string }): string {
 
 const rowsReadMax = 500;
 
-/** Reads the table back as it is now, at most 500 rows at once. */
-export async function readBack(target: Target, table: MovedTable, size: PageSize): Promise<Place> {
+/** Reads the table back as it is now, at most 500 rows at once; null where it is to stop before the end. */
+export async function readBack(
+  target: Target,
+  table: MovedTable,
+  { page, stop }: CopyOptions,
+): Promise<Place | null> {
   let place = begin;
   const key = targetKey(table).join(', ');
   const columns = table.columns
     .map((column) => `${column.name}::${wireType(column)} AS ${column.name}`)
     .join(', ');
   // Values of one page may be large: what is read at once is bounded by its rows, and those by their number.
-  const limit = Math.min(size.rows, rowsReadMax);
-  for (;;) {
+  const limit = Math.min(page.rows, rowsReadMax);
+  while (!stop.aborted) {
     const after = place.after ?? [];
     const where =
       after.length === 0 ? '' : `WHERE (${key}) > (${after.map((_, at) => `$${at + 2}`).join(', ')})`;
@@ -157,4 +168,5 @@ export async function readBack(target: Target, table: MovedTable, size: PageSize
       read.map((row) => table.columns.map(({ name }) => row[name] as MovedValue)),
     );
   }
+  return null;
 }

@@ -17,6 +17,7 @@ import { clockName } from '../set-back';
 import { openExisting, type Database as Source } from '../sqlite/database';
 import { untoldPrefix } from '../store-rules';
 import {
+  type CopyOptions,
   copyTable,
   holdToken,
   type PageSize,
@@ -35,12 +36,20 @@ export interface MoveOptions {
   /** After each page that is on disk: how many rows of the table are. */
   paged(table: string, rows: number): void;
   page?: PageSize;
+  /**
+   * Asked for once there is something to go on with: until it is aborted, the move goes on. Before that the file is looked
+   * at without a pause in which a signal could be heard, and whoever ends the process has begun nothing.
+   */
+  interrupted?(): AbortSignal;
 }
 
 export interface Moved {
-  /** `already`: an earlier move had come to its end. */
-  outcome: 'moved' | 'already';
+  /** `already`: an earlier move had come to its end; `stopped`: this one was interrupted, and has not. */
+  outcome: 'moved' | 'already' | 'stopped';
+  /** Those that were copied; of a move that was stopped the last one perhaps in part. */
   tables: { name: string; rows: number; hash: string }[];
+  /** How many tables there are to copy. */
+  of: number;
 }
 
 const longMs = 600_000;
@@ -50,7 +59,8 @@ const longMs = 600_000;
  * `store.locked` when it is served, `store.moved` when it was moved elsewhere, `store.refused` when the target is in use or
  * does not hold what was copied, `store.unavailable`. To be repeated after whatever ended it.
  */
-export async function moveStore({ file, url, paged, page = pageSize }: MoveOptions): Promise<Moved> {
+export async function moveStore(options: MoveOptions): Promise<Moved> {
+  const { file, url, paged, page = pageSize, interrupted } = options;
   const source = openExisting(file);
   const target = openTarget({ url, connections: 2 });
   try {
@@ -60,34 +70,35 @@ export async function moveStore({ file, url, paged, page = pageSize }: MoveOptio
       lock: lockNumbers.move,
       statementMs: longMs,
     });
-    if (token === null) return { outcome: 'already', tables: [] };
-    const tables = await goOn(source, target, token, page, paged).catch((error) => {
+    if (token === null) return { outcome: 'already', tables: [], of: 0 };
+    const stop = interrupted?.() ?? new AbortController().signal;
+    return await goOn(source, target, token, { page, paged, stop }).catch((error) => {
       throw brokenOff(error);
     });
-    return { outcome: 'moved', tables };
   } finally {
     source.close();
     await target.close();
   }
 }
 
-/** From where an earlier one was interrupted to the end. */
-async function goOn(
-  source: Source,
-  target: Target,
-  token: number,
-  page: PageSize,
-  paged: MoveOptions['paged'],
-): Promise<Moved['tables']> {
+/** From where an earlier one was interrupted to the end, or to where it is to stop. */
+async function goOn(source: Source, target: Target, token: number, how: CopyOptions): Promise<Moved> {
   const tables = await target.transact((statements) => tablesToMove(source, statements));
-  const moved = [];
+  const moved: { table: MovedTable; place: Place }[] = [];
   for (const table of tables) {
-    const place = await copyTable(source, target, token, table, page, paged);
+    if (how.stop.aborted) break;
+    const place = await copyTable(source, target, token, table, how);
     moved.push({ table, place });
   }
-  await verify(source, target, moved, page);
-  await target.transact((statements) => complete(statements, source, token), { statementMs: longMs });
-  return moved.map(({ table, place: { rows, hash } }) => ({ name: table.name, rows, hash }));
+  const isVerified = !how.stop.aborted && (await verify(source, target, moved, how));
+  // From here on there is nothing to go on with: what is begun now is the end.
+  if (isVerified)
+    await target.transact((statements) => complete(statements, source, token), { statementMs: longMs });
+  return {
+    outcome: isVerified ? 'moved' : 'stopped',
+    tables: moved.map(({ table, place: { rows, hash } }) => ({ name: table.name, rows, hash })),
+    of: tables.length,
+  };
 }
 
 /** A server that is away says nothing of what is to be done. */
@@ -175,15 +186,17 @@ async function mustBeEmpty(statements: Statements): Promise<void> {
   }
 }
 
+/** False where it is to stop before its end. */
 async function verify(
   source: Source,
   target: Target,
   moved: { table: MovedTable; place: Place }[],
-  page: PageSize,
-): Promise<void> {
+  how: CopyOptions,
+): Promise<boolean> {
   for (const { table, place } of moved) {
+    const there = await readBack(target, table, how);
+    if (there === null) return false;
     const had = Number(source.get(`SELECT count(*) AS rows FROM ${table.name} WHERE ${table.where}`)!.rows);
-    const there = await readBack(target, table, page);
     if (there.rows === had && place.rows === had && there.hash === place.hash) continue;
     const rows = `of ${had} rows ${place.rows} were copied, ${there.rows} are there`;
     throw new Problem(
@@ -191,6 +204,7 @@ async function verify(
       `${table.name} is not what was copied (${rows}): empty the target, begin anew`,
     );
   }
+  return true;
 }
 
 /** What follows from the rows is made of them; then the source may serve no more, and from the commit on the target may. */

@@ -172,8 +172,9 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'moving a store to Post
     await again.close();
     return seen;
   };
+  const page = { rows: 7, bytes: 20_000 };
   const move = (paged: (table: string, rows: number) => void = () => {}): Promise<Moved> =>
-    moveStore({ file, url, paged, page: { rows: 7, bytes: 20_000 } });
+    moveStore({ file, url, paged, page });
   /** Ends the move after so many pages, as a kill would: between two transactions. */
   const moveUntil = (pages: number): Promise<Moved> => {
     let left = pages;
@@ -217,7 +218,39 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'moving a store to Post
     );
     expect(JSON.parse(JSON.stringify(after))).toEqual(kept);
     await store.close();
-    expect(await move()).toEqual({ outcome: 'already', tables: [] });
+    expect(await move()).toEqual({ outcome: 'already', tables: [], of: 0 });
+  });
+
+  test('one that is interrupted begins no further page, says how far it is, and goes on from there', async () => {
+    await filled();
+    /** Interrupted as soon as a page of that table is there. */
+    const interruptedIn = async (table: string) => {
+      const interrupt = new AbortController();
+      const paged: string[] = [];
+      const moved = await moveStore({
+        file,
+        url,
+        page,
+        interrupted: () => interrupt.signal,
+        paged(name) {
+          paged.push(name);
+          if (name === table) interrupt.abort();
+        },
+      });
+      return { ...moved, paged };
+    };
+    const inTasks = await interruptedIn('tasks');
+    expect(inTasks).toMatchObject({ outcome: 'stopped', of: expect.any(Number) });
+    expect(inTasks.tables.at(-1)).toMatchObject({ name: 'tasks', rows: page.rows });
+    expect(inTasks.tables.length).toBeLessThan(inTasks.of);
+    await expect(openTarget()).rejects.toMatchObject({ code: 'store.moved' });
+    // Of what was there already nothing is copied again, and all of it is counted.
+    const atTheEnd = await interruptedIn(lastTable);
+    expect(atTheEnd.paged).not.toContain('deliveries');
+    expect([atTheEnd.outcome, atTheEnd.tables.length]).toEqual(['stopped', atTheEnd.of]);
+    const { outcome, tables } = await move();
+    expect([outcome, tables]).toEqual(['moved', atTheEnd.tables]);
+    await (await openTarget()).close();
   });
 
   test('work goes on in the target where it was: sequences, positions, revisions, deliveries and what is due', async () => {

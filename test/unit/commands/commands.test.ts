@@ -806,6 +806,22 @@ describe('commands that ask no service', () => {
     expect([shell.moves.length, shell.opened]).toEqual([2, 0]);
   });
 
+  test('a move that is interrupted says how far it got and how it goes on, and ends as interrupted', async () => {
+    const words = ['migrate', '--from', 'sqlite:a.db', '--to', 'postgres://h/b'];
+    shell.interrupt.abort();
+    const { code, error, out } = await shell.run(...words);
+    expect([code, out]).toEqual([130, '']);
+    expect(error.replace(/\s+/g, ' ')).toContain(
+      'stopped: 3 rows of 1 of 9 tables are copied, the last in tasks; the same command goes on from there',
+    );
+    const { value } = await shell.json(...words);
+    expect(value).toMatchObject({ outcome: 'stopped', tables: [{ name: 'tasks', rows: 3 }] });
+    shell.movedTables = 1;
+    expect((await shell.run(...words)).error).toContain(
+      'stopped: 3 rows are copied, and not all of them are',
+    );
+  });
+
   test('a store is moved or its tokens are sealed anew: both at once is refused before either', async () => {
     for (const more of [
       ['--from', 'sqlite:a.db', '--to', 'postgres://h/b'],

@@ -38,6 +38,8 @@ export interface Shell {
   probed: string | null;
   /** From where to where stores were moved. */
   moves: [string, string][];
+  /** Of how many tables the first is copied when a move is interrupted. */
+  movedTables: number;
   /** What opening the store is refused with. */
   refused: Error | null;
   /** How often the store was opened and closed. */
@@ -99,6 +101,7 @@ export function makeShell(): Shell {
     probed: 'ok',
     alertTests: [],
     moves: [],
+    movedTables: 9,
     refused: null,
     opened: 0,
     wish: null,
@@ -161,12 +164,14 @@ function doorsOf(shell: Shell): CommandDoors {
       shell.openWhileAsking.push(shell.opened - shell.closed);
       return shell.answers.shift() ?? shell.answered();
     },
-    async moveStore(from, to, paged) {
+    async moveStore(from, to, { paged, interrupted }) {
       shell.moves.push([from, to]);
       paged('tasks', 3);
+      const tables = [{ name: 'tasks', rows: 3, hash: 'abc' }];
+      if (interrupted().aborted) return { outcome: 'stopped', tables, of: shell.movedTables };
       return shell.moves.length > 1
-        ? { outcome: 'already', tables: [] }
-        : { outcome: 'moved', tables: [{ name: 'tasks', rows: 3, hash: 'abc' }] };
+        ? { outcome: 'already', tables: [], of: 0 }
+        : { outcome: 'moved', tables, of: 1 };
     },
     clock: shell.clock,
     interrupted: () => shell.interrupt.signal,
