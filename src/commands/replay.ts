@@ -141,8 +141,7 @@ function tell({ output }: CommandContext, view: ReplayView): void {
   const done = doneOf(how);
   const isRunning = view.state === 'running';
   const soFar = isRunning ? ' so far' : '';
-  // What is marked goes out, and until the end nobody knows how much of it has.
-  const brought = isRunning && how === 'newest' ? 'records on their way' : done;
+  const brought = view.state === 'ended' ? done : countedOf(how);
   // Of history all of a key's records go; how many of them are its newest says nothing.
   const ofKeys = how === 'history' ? '' : `, ${keys} keys`;
   if (output.json) output.value(view);
@@ -188,11 +187,16 @@ function nextOf(how: ReplayWanted['how']): string {
 function goneWith({ how, replayed, dryRun }: ReplayView, why: string): Problem {
   if (dryRun) return new Problem('store.unavailable', why);
   const goesOut = how === 'newest' ? '; those that have not gone out go as soon as a worker runs' : '';
-  return new Problem('store.unavailable', `${why}: it had counted ${replayed} ${doneOf(how)}${goesOut}`);
+  return new Problem('store.unavailable', `${why}: it had counted ${replayed} ${countedOf(how)}${goesOut}`);
 }
 
 function doneOf(how: ReplayWanted['how']): string {
   return how === 'reads' ? 'resources to be read again' : 'records sent again';
+}
+
+/** Of one that has not come to its end: what is marked goes out, and nobody knows yet how much of it has. */
+function countedOf(how: ReplayWanted['how']): string {
+  return how === 'newest' ? 'records on their way' : doneOf(how);
 }
 
 /** Whoever was at it does not answer any more, and may have ended in the middle. */
