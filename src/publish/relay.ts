@@ -199,7 +199,11 @@ class OutboxRelay implements Relay {
       await this.takeOver();
       if (!(await this.open()) || !(await this.confirm())) return false;
     } else if (this.lease.isAging() && !(await this.confirm())) return false;
-    if (this.catchUp.isDue(this.nowMs()) && !(await this.readOn())) return false;
+    if (this.catchUp.isDue(this.nowMs())) {
+      if (!(await this.readOn())) return false;
+      // As long as Kafka had no event, one without brokers may have led since, and more is in the log.
+      this.resent &&= this.catchUp.ends().length > 0;
+    }
     this.resent ||=
       this.target.name !== 'kafka' || (await resendLogged(this.outbox, () => this.stillLeads()));
     return this.resent;

@@ -35,6 +35,25 @@ test('what the embedded log had is sent first, in order, once Kafka is there', a
   expect(outbox.calls.filter((verb) => verb === 'resendLogged')).toHaveLength(1);
 });
 
+test('what the log had while another led without brokers is sent first as well', async () => {
+  const clock = makeHandClock(0);
+  const outbox = makeMemoryOutbox(clock);
+  const kafka = makeScriptedTarget();
+  const relay = makeRelay(outbox, kafka, { ...relayDefaults, clock, holder: 'me' });
+  expect(await relay.step()).toBe('empty');
+  await clock.advance(relayDefaults.leaseMs);
+  const without = makeRelay(outbox, makeEventLogTarget(), { ...relayDefaults, clock, holder: 'another' });
+  outbox.add({ topic: 't', key: 'a' });
+  await without.step();
+  expect(await relay.step()).toBe('waiting');
+  await without.close();
+  outbox.add({ topic: 't', key: 'a' });
+  await clock.advance(500);
+  while ((await relay.step()) === 'worked');
+  expect(kafka.written.map(({ key, sequence }) => key + sequence)).toEqual(['a1', 'a2']);
+  await relay.close();
+});
+
 test('a log of many pages is sent in order by whoever goes on after an end between two of them', async () => {
   const clock = makeHandClock(0);
   const outbox = makeMemoryOutbox(clock);
