@@ -220,6 +220,7 @@ const replay: Shape<ReplayView> = z.looseObject({
   leftAt: textOrNull,
   replayedBefore: number,
   earlierUnsent: number,
+  waiting: number,
   selected: number,
   keys: number,
   replayed: number,

@@ -158,8 +158,7 @@ function tell({ output }: CommandContext, view: ReplayView): void {
       `${selected} events selected${ofKeys}${soFar}: ${replayed} ${brought}, ${(tookMs / 1000).toFixed(1)} s${waits}`,
     );
   }
-  if (view.unknown.length > 0)
-    output.warn(`not among the published events that are kept: ${view.unknown.join(', ')}`);
+  if (view.unknown.length > 0) output.warn(`not among the events that are kept: ${view.unknown.join(', ')}`);
   if (view.earlierUnsent > 0)
     output.warn(`${view.earlierUnsent} records of an earlier replay still wait to be sent`);
   if (view.state !== 'stopped') return;
@@ -173,10 +172,14 @@ function callsOf({ calls }: ReplayView): string {
     : `about ${calls} calls to the provider, any settling reads among them, more for what is gone, has moved or fails`;
 }
 
-/** Of resources to be read again, what is not read now. */
-function waitsOf({ parked, forgotten }: ReplayView): string {
-  const parkedOnes = parked === 0 ? '' : `; ${parked} parked until a customer acts (\`tramline parked\`)`;
-  return forgotten === 0 ? parkedOnes : `${parkedOnes}; ${forgotten} of forgotten organizations left out`;
+/** Of resources to be read again, what is not read now; of events, what waits to be sent and so is not sent again. */
+function waitsOf({ parked, forgotten, waiting, how }: ReplayView): string {
+  const goesOut = how === 'history' ? 'not sent yet, and left out' : 'wait to be sent, and go out anyway';
+  return [
+    parked === 0 ? '' : `; ${parked} parked until a customer acts (\`tramline parked\`)`,
+    forgotten === 0 ? '' : `; ${forgotten} of forgotten organizations left out`,
+    waiting === 0 ? '' : `; ${waiting} ${goesOut}`,
+  ].join('');
 }
 
 function nextOf(how: ReplayWanted['how']): string {

@@ -44,14 +44,16 @@ export interface ReplaySelection {
   notSentBy?: number;
 }
 
-/** An event that was published and is kept. */
+/** An event that is kept, and was published or waits to be. */
 export interface SelectedEvent {
   row: number;
   eventId: string;
   key: string;
   bytes: number;
-  /** Nothing newer was decided under its key, and it does not wait to be sent. */
+  /** Nothing newer was decided under its key. */
   newest: boolean;
+  /** It goes out anyway: for the `first` time, or `again`, as a replay has it. null: it does not wait to be sent. */
+  waits: 'first' | 'again' | null;
   /** null: it has no resource, or nobody asked for that. */
   reading: Reading | null;
 }
@@ -66,14 +68,15 @@ export type Reading = 'now' | 'parked' | 'forgotten';
 export interface SelectedPage {
   events: SelectedEvent[];
   after: number | null;
-  /** The first of these rows that would be selected had it been published: it waits to be. null: there is none. */
-  unsent: number | null;
 }
 
 export interface ReplayCounts {
-  /** Published events that were selected; of named ones, these alone, whatever else their keys have. */
+  /**
+   * Published events that were selected; for reads also those that wait to be. Of named ones, these alone, whatever else their
+   * keys have.
+   */
   selected: number;
-  /** Keys among them whose newest event can be sent again. */
+  /** Keys among them whose newest event can be sent again, or whose resource can be read. */
   keys: number;
   /** Events that were sent again, or are on their way; resources that were made due. */
   replayed: number;
@@ -116,7 +119,9 @@ export interface ReplayView extends ReplayCounts {
   replayedBefore: number;
   /** Records of earlier replays that still waited to be sent when this one had ended. */
   earlierUnsent: number;
-  /** Named events that are not among the published ones that are kept. */
+  /** Left out, since they go out anyway: newest events that wait to be sent; of history, those that were never sent. */
+  waiting: number;
+  /** Named events that are not kept. */
   unknown: string[];
   /** About as many calls to the provider: its reads now and the settling reads after them. More for what is gone, has moved or fails. */
   calls: number;

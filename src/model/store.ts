@@ -364,7 +364,7 @@ export interface Replays {
    * less than so long ago; else begins, and ends what was left. To be asked for by whoever holds the lease of replays.
    */
   beginReplay(asked: string, resumableMs?: number): Promise<ReplayRun>;
-  /** Published events with rows in (`after`, `until`]; at most `limit` rows are looked at. */
+  /** Events that were published, or wait to be, with rows in (`after`, `until`]; at most `limit` rows are looked at. */
   selectReplay(
     selection: ReplaySelection,
     after: number,
@@ -376,7 +376,10 @@ export interface Replays {
    * done: the replay has ended or is further, or the lease of the step is not held now. So with the next ones.
    */
   resendNewest(step: ReplayStep, rows: number[]): Promise<number | null>;
-  /** Of those rows that are the newest of their keys the resources are due unless they wait, but for those of the forgotten; how many. */
+  /**
+   * Of those rows that are the newest of their keys, also where they wait to be sent, the resources are due unless they wait, but
+   * for those of the forgotten; how many.
+   */
   readAgain(step: ReplayStep, rows: number[]): Promise<number | null>;
   /** Those rows whole, in their order. */
   readHistory(rows: number[]): Promise<OutboxRow[]>;

@@ -171,6 +171,7 @@ function begun(wanted: ReplayWanted, startedAtMs: number): Shown {
     calls: 0,
     parked: 0,
     forgotten: 0,
+    waiting: 0,
     earlierUnsent: 0,
     reason: null,
     endedAtMs: null,

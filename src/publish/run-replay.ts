@@ -6,6 +6,7 @@
 import {
   type Reading,
   type ReplayCounts,
+  type ReplayHow,
   type ReplayRun,
   type ReplaySelection,
   type ReplayStep,
@@ -64,6 +65,7 @@ export interface Progress {
   calls: number;
   parked: number;
   forgotten: number;
+  waiting: number;
   /** What had been done of it, and when that was left; null when it began. */
   former: { counts: ReplayCounts; leftAtMs: number } | null;
   earlierUnsent: number;
@@ -175,10 +177,14 @@ export class ReplayRunner {
     for (let after: number | null = run.after; after !== null; ) {
       this.hold.goOn();
       const page = await this.doors.store.selectReplay(selection, after, run.until, this.options.pageRows);
-      if (isHistory) unsent = Math.min(unsent, page.unsent ?? unsent);
-      const chunks = isHistory ? chunksOf(page.events) : [page.events];
+      const { selected: all, waiting } = partOf(wanted.how, page.events);
+      if (isHistory) unsent = Math.min(unsent, waiting[0]?.row ?? unsent);
+      progress.waiting += waiting.length;
+      const chunks = isHistory ? chunksOf(all) : [all];
       for (const [index, events] of chunks.entries()) {
-        const newest = events.filter((event) => event.newest);
+        const newest = events.filter(
+          ({ newest, waits }) => newest && (wanted.how !== 'newest' || waits === null),
+        );
         const last = index === chunks.length - 1 ? (page.after ?? run.until) : events.at(-1)!.row;
         const selected = events.filter(({ eventId }) => named?.has(eventId) ?? true).length;
         const counts = sumOf(progress.counts, { selected, keys: newest.length, replayed: 0 });
@@ -208,6 +214,20 @@ export class ReplayRunner {
     this.hold.check();
     await this.doors.store.endReplay(run.replay);
   }
+}
+
+/**
+ * Of a page what a replay is about, and what it leaves out since that waits to be sent and goes out anyway: of the newest also
+ * what another replay has sent again just now. To be read again a resource needs no event that was sent.
+ */
+function partOf(
+  how: ReplayHow,
+  events: SelectedEvent[],
+): { selected: SelectedEvent[]; waiting: SelectedEvent[] } {
+  if (how === 'reads') return { selected: events, waiting: [] };
+  const isLeft = ({ newest, waits }: SelectedEvent) =>
+    how === 'history' ? waits === 'first' : newest && waits !== null;
+  return { selected: events.filter(({ waits }) => waits !== 'first'), waiting: events.filter(isLeft) };
 }
 
 /** Of a page: how many records, where the store took it. */

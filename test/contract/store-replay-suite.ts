@@ -59,7 +59,10 @@ export function storeReplaySuite(name: string, open: () => Promise<DamageableSto
       await hand.publish('1', 'b');
       const run = await hand.store.beginReplay('x');
       const selected = await select();
-      expect(selected.map(({ newest }) => newest)).toEqual([false]);
+      expect(selected).toMatchObject([
+        { newest: false, waits: null },
+        { newest: true, waits: 'first' },
+      ]);
       expect(await hand.store.resendNewest(stepOf(run, 9), rowsOf(selected))).toBe(0);
       expect((await hand.records()).map((row) => row.sequence)).toEqual([2]);
     });
@@ -465,6 +468,39 @@ export function storeReplaySuite(name: string, open: () => Promise<DamageableSto
       expect(steps).toContainEqual(expect.objectContaining({ step: 'read-again', replay: run.replay }));
     });
 
+    test.each<[string, () => Promise<unknown>]>([
+      ['its first', async () => {}],
+      [
+        'one after what was sent',
+        async () => {
+          await sendToKafka();
+          await hand.publish('1', 'b');
+        },
+      ],
+      [
+        'one that another replay sends again',
+        async () => {
+          await sendToKafka();
+          const run = await hand.store.beginReplay('x');
+          return hand.store.resendNewest(stepOf(run, 9), rowsOf(await select()));
+        },
+      ],
+    ])(
+      'a resource is due whose newest event waits to be sent, as %s, and that goes out all the same',
+      async (_as, bring) => {
+        await hand.publish('1', 'a');
+        await bring();
+        const unsent = await hand.records();
+        const run = await hand.store.beginReplay('y');
+        const selected = await select({ withReading: true });
+        expect(selected.at(-1)).toMatchObject({ newest: true, reading: 'now' });
+        expect(await hand.store.readAgain(stepOf(run, 9), rowsOf(selected))).toBe(1);
+        expect((await hand.store.take(10)).map((task) => task.address)).toEqual([address('1')]);
+        expect(unsent).toHaveLength(1);
+        expect(await hand.records()).toEqual(unsent);
+      },
+    );
+
     describe('a resource that was set aside', () => {
       beforeEach(async () => {
         await hand.publish('1', 'a');
@@ -581,23 +617,29 @@ export function storeReplaySuite(name: string, open: () => Promise<DamageableSto
       );
     });
 
-    test('a page names the first that waits to be sent, and leaves out what the replay sent that goes on', async () => {
+    test('a page names what waits to be sent, and leaves out what the replay sent that goes on', async () => {
       for (const id of ['1', '2', '3']) await hand.publish(id, 'a');
       const rows = (await hand.records()).map(({ row }) => row);
       await hand.store.markSent([{ row: rows[1]!, partition: 2, offset: '0' }]);
       const run = await hand.store.beginReplay('x');
       const page = (selection: Partial<ReplaySelection> = {}, after = 0) =>
         hand.store.selectReplay({ ...all, ...selection }, after, 1e9, 100);
-      expect(await page()).toMatchObject({ events: [{ row: rows[1] }], unsent: rows[0] });
-      expect(await page({}, rows[0])).toMatchObject({ events: [{ row: rows[1] }], unsent: rows[2] });
-      expect(await page({ kind: 'field-operation' })).toEqual({ events: [], after: null, unsent: null });
+      const waits = async () => (await page()).events.map((event) => event.waits);
+      expect(rowsOf((await page()).events)).toEqual(rows);
+      expect(await waits()).toEqual(['first', null, 'first']);
+      expect(rowsOf((await page({}, rows[0])).events)).toEqual([rows[1], rows[2]]);
+      expect(await page({ kind: 'field-operation' })).toEqual({ events: [], after: null });
       await hand.store.noteHistory(stepOf(run, rows[0]! - 1), 'audit', [
         { row: rows[1]!, partition: 0, offset: '7' },
       ]);
       await sendToKafka();
       const left = await page({ notSentBy: run.replay });
-      expect([rowsOf(left.events), left.unsent]).toEqual([[rows[0], rows[2]], null]);
+      expect(rowsOf(left.events)).toEqual([rows[0], rows[2]]);
       expect(rowsOf((await page({ notSentBy: run.replay + 1 })).events)).toEqual(rows);
+      expect(await hand.store.resendNewest(stepOf(run, rows[2]!), [rows[2]!])).toBe(1);
+      expect(await waits()).toEqual([null, null, 'again']);
+      expect(await hand.store.resendNewest(stepOf(run, rows[2]!), [rows[2]!])).toBe(0);
+      expect(await hand.store.replayPending(run.replay)).toBe(1);
     });
 
     test('history is handed out whole and in order, and each record of it is journalled with its place', async () => {

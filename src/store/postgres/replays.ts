@@ -15,8 +15,11 @@ import { outboxRowOf, rowColumns } from './outbox';
 import { closeEntries } from './quarantine-entries';
 import { readTask } from './read-task';
 
-/** Of rows `o` with the sequences `s` of their keys. */
-const isNewest = `o.state IN (1, 2) AND o.sequence = ${newestNumber}`;
+/** Of rows `o` with the sequences `s` of their keys: whether they went out or wait to. */
+const isNewest = `o.state < 3 AND o.sequence = ${newestNumber}`;
+
+/** Of rows `o`: a position is given when one goes out for the first time. */
+const waits = "CASE WHEN o.position IS NULL THEN 'first' WHEN o.state = 0 THEN 'again' END";
 
 /** Of tasks `t`: when what is due of them is read. */
 const readingOf = `coalesce((SELECT CASE WHEN o.access = 'active' THEN 'now' WHEN ${isForgotten} THEN 'forgotten' ELSE 'parked' END
@@ -71,7 +74,7 @@ export async function selectReplay(
     limit,
   ))!;
   const rows = await database.all(
-    `SELECT o.id, o.event_id, o.key, o.bytes, o.position, ${isNewest} AS newest,
+    `SELECT o.id, o.event_id, o.key, o.bytes, ${isNewest} AS newest, ${waits} AS waits,
        ${withReading ? reading : 'NULL'} AS reading
      FROM outbox o JOIN sequences s ON s.key = o.key
      WHERE o.id > $1 AND o.id <= $2 AND o.state < 3
@@ -88,18 +91,17 @@ export async function selectReplay(
     kind === null ? null : topicsOfKind(kind),
     notSentBy ?? null,
   );
-  const published = rows.filter(({ position }) => position !== null);
   return {
-    events: published.map(({ id, event_id, key, bytes, newest, reading }) => ({
+    events: rows.map(({ id, event_id, key, bytes, newest, waits, reading }) => ({
       row: id,
       eventId: event_id,
       key,
       bytes,
       newest,
+      waits,
       reading,
     })),
     after: looked.rows < limit ? null : looked.last,
-    unsent: rows.find(({ position }) => position === null)?.id ?? null,
   };
 }
 
@@ -230,7 +232,7 @@ async function newestOf({ database }: Context, rows: number[]): Promise<Row[]> {
     rows,
   );
   return database.all(
-    `SELECT o.id, o.topic, ${readTask} AS task_id, o.log_offset FROM outbox o JOIN sequences s ON s.key = o.key
+    `SELECT o.id, o.topic, ${readTask} AS task_id, o.state, o.log_offset FROM outbox o JOIN sequences s ON s.key = o.key
      WHERE o.id = ANY($1::bigint[]) AND ${isNewest} ORDER BY o.id`,
     rows,
   );

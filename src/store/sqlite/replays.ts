@@ -4,7 +4,14 @@
  * and leaves a line in the journal for each record.
  */
 import type { Acknowledgement, OutboxRow } from '../../model/event';
-import type { Reading, ReplayRun, ReplaySelection, ReplayStep, SelectedPage } from '../../model/replay';
+import type {
+  Reading,
+  ReplayRun,
+  ReplaySelection,
+  ReplayStep,
+  SelectedEvent,
+  SelectedPage,
+} from '../../model/replay';
 import { topicsOfKind } from '../live-topic';
 import { asAnnounced, newestNumber, nothingReplayed, runsKept } from '../store-rules';
 import type { Context } from './context';
@@ -15,8 +22,11 @@ import { closeEntry } from './quarantine';
 import { readTask } from './read-task';
 import { afterGap } from './return-task';
 
-/** Of rows `o` with the sequences `s` of their keys. */
-const isNewest = `o.state IN (1, 2) AND o.sequence = ${newestNumber}`;
+/** Of rows `o` with the sequences `s` of their keys: whether they went out or wait to. */
+const isNewest = `o.state < 3 AND o.sequence = ${newestNumber}`;
+
+/** Of rows `o`: a position is given when one goes out for the first time. */
+const waits = "CASE WHEN o.position IS NULL THEN 'first' WHEN o.state = 0 THEN 'again' END";
 
 /** Of tasks `t`: when what is due of them is read. */
 const readingOf = `coalesce((SELECT CASE WHEN o.access = 'active' THEN 'now' WHEN ${isForgotten} THEN 'forgotten' ELSE 'parked' END
@@ -73,7 +83,7 @@ export function selectReplay(
     limit,
   )!;
   const rows = database.all(
-    `SELECT o.id, o.event_id, o.key, o.bytes, o.position, ${isNewest} AS newest,
+    `SELECT o.id, o.event_id, o.key, o.bytes, ${isNewest} AS newest, ${waits} AS waits,
        ${withReading ? reading : 'NULL'} AS reading
      FROM outbox o CROSS JOIN sequences s ON s.key = o.key
      WHERE o.id > ? AND o.id <= ? AND o.state < 3
@@ -90,19 +100,17 @@ export function selectReplay(
     ...twice(kind === null ? null : topicsOfKind(kind)),
     notSentBy ?? null,
   );
-  const unsent = rows.find(({ position }) => position === null);
-  const published = rows.filter(({ position }) => position !== null);
   return {
-    events: published.map((row) => ({
+    events: rows.map((row) => ({
       row: Number(row.id),
       eventId: String(row.event_id),
       key: String(row.key),
       bytes: Number(row.bytes),
       newest: row.newest === 1,
+      waits: row.waits as SelectedEvent['waits'],
       reading: row.reading as Reading | null,
     })),
     after: Number(looked.rows) < limit ? null : Number(looked.last),
-    unsent: unsent === undefined ? null : Number(unsent.id),
   };
 }
 
@@ -115,7 +123,7 @@ export function resendNewest(context: Context, step: ReplayStep, rows: number[])
   const nowMs = context.nowMs();
   let resent = 0;
   for (const row of newestOf(context, rows)) {
-    if (row.log_offset === null) continue;
+    if (row.state !== 2 || row.log_offset === null) continue;
     context.database.run('UPDATE outbox SET state = 0 WHERE id = ?', row.id as number);
     journal(context, step.replay, row, { at: nowMs, topic: String(row.topic) });
     resent += 1;
@@ -192,7 +200,7 @@ export function endReplay({ database, nowMs }: Context, replay: number): void {
 /** One thread makes all calls: what is newest now is so until the call ends. */
 function newestOf({ database }: Context, rows: number[]): Row[] {
   return database.all(
-    `SELECT o.id, o.topic, ${readTask} AS task_id, o.log_offset FROM json_each(?) j CROSS JOIN outbox o ON o.id = j.value
+    `SELECT o.id, o.topic, ${readTask} AS task_id, o.state, o.log_offset FROM json_each(?) j CROSS JOIN outbox o ON o.id = j.value
      JOIN sequences s ON s.key = o.key WHERE ${isNewest} ORDER BY o.id`,
     JSON.stringify(rows),
   );

@@ -375,6 +375,76 @@ test('resources are made due instead, and a dry run only counts', async () => {
   expect(due).toBe(1);
 });
 
+describe('an event that waits to be sent', () => {
+  /** The first key's newest waits, after one that was sent; the second's only one waits; the third's was sent. */
+  async function waiting() {
+    const started = start();
+    for (const id of ['1', '3']) await hand.publish(id, 'a');
+    await sendAll(started.relay);
+    await hand.publish('1', 'b');
+    await hand.publish('2', 'a');
+    return { ...started, unsent: await hand.records() };
+  }
+
+  test('has its resource read again as any other, and is counted before', async () => {
+    const { run } = await waiting();
+    const told = { selected: 4, keys: 3, calls: 3, waiting: 0 };
+    const reads: ReplayWanted = { ...newest, how: 'reads' };
+    expect(await run({ ...reads, dryRun: true })).toMatchObject({ ...told, replayed: 0 });
+    expect(await run(reads)).toMatchObject({ ...told, replayed: 3 });
+    expect((await hand.store.take(10)).map(({ address }) => address.at(-1)).sort()).toEqual(['1', '2', '3']);
+  });
+
+  test('has its resource read again where it is named', async () => {
+    const { run, unsent } = await waiting();
+    const events = unsent.map(({ eventId }) => eventId);
+    const view = await run({ ...nothing, events, how: 'reads' });
+    expect(view).toMatchObject({ selected: 2, keys: 2, replayed: 2, unknown: [] });
+  });
+
+  test('goes out once, and is counted apart from what is sent again', async () => {
+    const { run, target } = await waiting();
+    const told = { selected: 2, keys: 1, waiting: 2 };
+    expect(await run({ ...newest, dryRun: true })).toMatchObject({ ...told, replayed: 0 });
+    expect(await run(newest)).toMatchObject({ ...told, state: 'ended', replayed: 1 });
+    expect(target.written.map(({ key, sequence }) => `${key} ${sequence}`).sort()).toEqual([
+      '4711/equipment/1 1',
+      '4711/equipment/1 2',
+      '4711/equipment/2 1',
+      '4711/equipment/3 1',
+      '4711/equipment/3 1',
+    ]);
+  });
+
+  test('is known where it is named, and of history it is left out until it was sent', async () => {
+    const { run, relay, history, unsent } = await waiting();
+    const events = unsent.map(({ eventId }) => eventId);
+    const dry: ReplayWanted = { ...nothing, events, how: 'newest', dryRun: true };
+    expect(await run(dry)).toMatchObject({ selected: 0, keys: 0, waiting: 2, unknown: [] });
+    const wanted: ReplayWanted = { ...nothing, events, how: 'history', toTopic: 'audit' };
+    expect(await run(wanted)).toMatchObject({ selected: 0, replayed: 0, waiting: 2, unknown: [] });
+    expect(history.written).toEqual([]);
+    await sendAll(relay);
+    expect(await run(wanted)).toMatchObject({ selected: 2, replayed: 2, waiting: 0 });
+  });
+
+  test('is counted also where another replay sends it again, by one that only counts too', async () => {
+    const { target, relay, run } = start();
+    for (const id of ['1', '2']) await hand.publish(id, 'a');
+    await sendAll(relay);
+    const { send } = target;
+    const down = { sent: false, kind: 'retry', code: 'CONNECTION', detail: 'gone' } as const;
+    target.send = async (batches) => ({ outcomes: batches.map(() => down), spent: true });
+    expect(await run(newest)).toMatchObject({ state: 'stopped', keys: 2, waiting: 0 });
+    expect(await run({ ...newest, dryRun: true })).toMatchObject({ selected: 2, keys: 0, waiting: 2 });
+    expect(await run({ ...newest, how: 'reads', dryRun: true })).toMatchObject({ keys: 2, waiting: 0 });
+    target.send = send;
+    await clock.pass(leaseMs);
+    await sendAll(relay);
+    expect(await run({ ...newest, dryRun: true })).toMatchObject({ keys: 2, waiting: 0 });
+  });
+});
+
 test('reads cost twice the calls where each that finds nothing changed earns a settling one', async () => {
   const { relay, run } = start({ settles: true });
   for (const id of ['1', '2']) await hand.publish(id, 'a');

@@ -24,6 +24,7 @@ const view: ReplayView = {
   calls: 0,
   parked: 0,
   forgotten: 0,
+  waiting: 0,
   callsLeft: null,
   startedAt: '2026-03-01T12:00:00.000Z',
   tookMs: 1500,
@@ -54,6 +55,21 @@ test('what an earlier replay has still to send is told by the one that selects n
   expect(out).toContain('4 events selected, 0 keys: 0 records sent again');
   expect(error).toContain('3 records of an earlier replay still wait to be sent');
 });
+
+test.each([
+  ['newest', 'wait to be sent, and go out anyway'],
+  ['history', 'not sent yet, and left out'],
+] as const)(
+  'what waits to be sent is counted apart from what %s brings, and is not unknown',
+  async (how, said) => {
+    const { shell } = replaying({ how, selected: 0, keys: 0, replayed: 0, waiting: 2 });
+    const words = how === 'history' ? ['--to-topic', 'audit'] : [];
+    const { code, out, error } = await shell.run('replay', '--event', id, ...words);
+    expect(code).toBe(0);
+    expect(error).not.toContain('kept');
+    expect(out).toContain(`0 records sent again, 1.5 s; 2 ${said}`);
+  },
+);
 
 test.each([
   [['--event', id, '--refetch', '--dry-run'], { how: 'reads', events: [id], dryRun: true }],
@@ -290,7 +306,7 @@ test('of two named events the one that is not there is told, and the other is re
   const { shell } = replaying({ selected: 1, unknown: [id] });
   const { code, error } = await shell.run('replay', '--event', id, '--event', 'b'.repeat(32));
   expect(code).toBe(0);
-  expect(error).toContain(`not among the published events that are kept: ${id}`);
+  expect(error).toContain(`not among the events that are kept: ${id}`);
 });
 
 test('one that goes on and has nothing left to select is no mistake', async () => {

@@ -49,6 +49,7 @@ const replayView = (wanted: Partial<ReplayWanted> = {}): ReplayView => ({
   calls: 0,
   parked: 0,
   forgotten: 0,
+  waiting: 0,
   callsLeft: null,
   startedAt: '2026-03-01T12:00:00.000Z',
   tookMs: 5,
