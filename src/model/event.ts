@@ -153,15 +153,17 @@ export type ChangeDecision =
 
 /**
  * What a read means, given what was published last. Another version of the normalizer re-baselines silently where the
- * wire facts are equal, otherwise it publishes; an older normalizer than the stored one decides nothing.
+ * wire facts are equal, otherwise it publishes; an older normalizer than the stored one decides nothing. Where it has `moved`, what
+ * was published last stands under the key of its former owner, and nothing under that of its new one.
  */
-export function changeOf(previous: PublishedState | null, draft: EventDraft): ChangeDecision {
+export function changeOf(previous: PublishedState | null, draft: EventDraft, moved = false): ChangeDecision {
   if (previous === null) return { change: 'created', reason: 'first-seen' };
   if (draft.normalizerVersion < previous.normalizerVersion)
     return { change: null, reason: 'older-normalizer' };
   // Also after a deletion or a move: a read model that lags shows what was there before.
   if (isOlder(draft.modifiedTime, timeThatCame(previous.modifiedTime, draft.observedAt)))
     return { change: null, reason: 'older-than-published' };
+  if (moved) return { change: 'created', reason: 'moved' };
   if (previous.deleted) return { change: 'created', reason: 'seen-again' };
   if (draft.contentHash === previous.contentHash) return { change: null, reason: 'same-content' };
   if (draft.normalizerVersion > previous.normalizerVersion && draft.wireHash === previous.wireHash) {

@@ -12,7 +12,8 @@ export const awaitsAnother = (row: string): string => `EXISTS (
 
 /** Of the outbox, as every store has it. */
 export const eventColumns = `id, event_id, topic, key, sequence, position, partition, log_offset, task_id, cause, decided_at,
-  sent_at, state, headers, ${awaitsAnother('outbox')} AS awaits`;
+  sent_at, state, headers, ${awaitsAnother('outbox')} AS awaits,
+  CASE WHEN headers LIKE '%.deleted.v1"%' THEN value END AS deleted_value`;
 
 export interface EventToTell {
   id: number;
@@ -32,6 +33,8 @@ export interface EventToTell {
   state: number;
   /** Its resource is to be published anew; a number where the store has no booleans. */
   awaits: boolean | number;
+  /** Of a deletion: it says where the resource went, if it did. */
+  deleted_value: string | null;
 }
 
 /** What an operator has of a record that Kafka refused. */
@@ -63,14 +66,18 @@ export interface ToldEvent extends EventToTell {
 
 export function eventSteps(event: ToldEvent, nowMs: number): ExplainStep[] {
   const { event_id: eventId, key, sequence, cause, topic, partition, log_offset: offset, position } = event;
+  const change = changeIn(event.headers);
+  const movedTo = movedToIn(event.deleted_value);
   const steps: ExplainStep[] = [
     {
       at: at(event.decided_at),
       step: 'decided',
-      text: `event ${eventId} was decided with sequence ${sequence} of ${key}${reasonOf(cause)}`,
+      text: `event ${eventId} was decided${changeText(change, movedTo)} with sequence ${sequence} of ${key}${reasonOf(cause)}`,
       eventId,
       key,
       sequence,
+      change,
+      movedTo,
       cause,
     },
   ];
@@ -162,6 +169,28 @@ export function replayStep({
     partition,
     offset,
   };
+}
+
+/** As what it was decided, by its `ce_type`; null where that cannot be read back. */
+function changeIn(headers: string): string | null {
+  return /\["ce_type","[^"]*\.([a-z]+)\.v1"\]/.exec(headers)?.[1] ?? null;
+}
+
+/** The organization to which the resource of a deletion moved; null where it is gone, or the value cannot be read back. */
+function movedToIn(value: string | null): string | null {
+  try {
+    const { movedTo } = JSON.parse(value ?? '{}') as { movedTo?: unknown };
+    return typeof movedTo === 'string' ? movedTo : null;
+  } catch {
+    return null;
+  }
+}
+
+function changeText(change: string | null, movedTo: string | null): string {
+  if (change === null) return '';
+  return movedTo === null
+    ? ` as ${change}`
+    : ` as ${change}, since its resource moved to organization ${movedTo},`;
 }
 
 /** A read is told by a step of its own. */

@@ -103,6 +103,50 @@ export function storeExplainSuite(name: string, open: () => Promise<StoreUnderTe
       expect((await steps(left!.eventId))[1]!.text).toContain('with sequence 2 of 4711/equipment/1');
     });
 
+    test('each event is told as what it was decided, and a move as a move, with where it went', async () => {
+      await hand.publish('1', 'a');
+      await hand.publish('1', 'b');
+      await hand.publish('1', 'c', { archived: true });
+      await hand.publish('1', 'b');
+      await hand.publish('1', 'b', { organizationId: '9' });
+      await hand.put([hintOf('1')]);
+      await hand.store.finishGone(goneBy(await hand.take()));
+      under.advance(1000);
+      await hand.publish('1', 'b', { organizationId: '9' });
+      const told = (await steps(address('1'))).filter(({ step }) => step !== 'hinted' && step !== 'unsent');
+      const moved = { text: expect.stringContaining('since its resource moved to organization 9') };
+      expect(told).toMatchObject([
+        { step: 'decided', change: 'created', movedTo: null },
+        { step: 'published', text: 'read and decided: published (first-seen)' },
+        { step: 'decided', change: 'updated' },
+        { step: 'published', text: 'read and decided: published (content)' },
+        { step: 'decided', change: 'archived' },
+        { step: 'published', text: 'read and decided: published (archived-flag)' },
+        { step: 'decided', change: 'restored' },
+        { step: 'published', text: 'read and decided: published (archived-flag)' },
+        { step: 'decided', key: '4711/equipment/1', change: 'deleted', movedTo: '9', ...moved },
+        { step: 'decided', key: '9/equipment/1', change: 'created', movedTo: null },
+        { step: 'published', text: 'read and decided: published (moved)' },
+        { step: 'decided', key: '9/equipment/1', change: 'deleted', movedTo: null },
+        { step: 'gone', text: 'read and decided: gone' },
+        { step: 'decided', key: '9/equipment/1', change: 'created', movedTo: null },
+        { step: 'published', text: 'read and decided: published (seen-again)' },
+      ]);
+      const texts = told.filter(({ step }) => step === 'decided').map(({ text, eventId }) => [eventId, text]);
+      expect(texts.slice(-4)).toEqual(
+        [
+          'deleted, since its resource moved to organization 9, with sequence 5 of 4711/equipment/1',
+          'created with sequence 1 of 9/equipment/1',
+          'deleted with sequence 2 of 9/equipment/1',
+          'created with sequence 3 of 9/equipment/1',
+        ].map((text, nth) => {
+          const [eventId] = texts.slice(-4)[nth]!;
+          return [eventId, `event ${eventId} was decided as ${text}`];
+        }),
+      );
+      expect((await steps('d5'))[1]!.text).toContain('→ waiting: its event is decided (moved), not sent yet');
+    });
+
     test('a notification to a receiver whose clock is ahead is told before the read that answers it', async () => {
       await hand.publish('1', 'a');
       await sendToKafka();

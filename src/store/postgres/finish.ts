@@ -35,7 +35,7 @@ export async function finish(slate: Slate, read: FinishedRead): Promise<FinishRe
     previous !== null && !previous.deleted && resource.organization_id !== draft.organizationId
       ? resource.organization_id
       : null;
-  const decision = changeOf(moved === null ? previous : { ...previous!, deleted: true }, draft);
+  const decision = changeOf(previous, draft, moved !== null);
   if (decision.reason === 'older-normalizer') {
     leaveToNewer(slate, task, resource);
     return { outcome: 'refused', reason: 'older-normalizer' };

@@ -56,7 +56,7 @@ export function finish(context: Context, read: FinishedRead): FinishResult | Kno
     previous !== null && !previous.deleted && resource.organization_id !== draft.organizationId
       ? String(resource.organization_id)
       : null;
-  const decision = changeOf(moved === null ? previous : { ...previous!, deleted: true }, draft);
+  const decision = changeOf(previous, draft, moved !== null);
   if (decision.reason === 'older-normalizer') {
     leaveToNewer(context, task, resource);
     return { outcome: 'refused', reason: 'older-normalizer' };
