@@ -16,15 +16,44 @@ export function registerExplain(program: Command, action: Action): void {
     .action(action((context, of) => withApi(context, (api) => run(context, api, of ?? ''))));
 }
 
+interface Line {
+  step: Journey['steps'][number];
+  times: number;
+  /** Of a delivery's notifications those that it tells of, by their numbers; none where its text says what it is of. */
+  notifications: number[];
+}
+
 /** A delivery may name one resource many times: what is said again at once is one line. */
-function foldRepeats(steps: Journey['steps']): (Journey['steps'][number] & { times: number })[] {
-  const folded: (Journey['steps'][number] & { times: number })[] = [];
+function foldRepeats(steps: Journey['steps']): Line[] {
+  const folded: Line[] = [];
   for (const step of steps) {
+    const { ofNotifications } = step;
+    const notifications: number[] = Array.isArray(ofNotifications) ? ofNotifications : [];
     const last = folded.at(-1);
-    if (last?.at === step.at && last.step === step.step && last.text === step.text) last.times += 1;
-    else folded.push({ ...step, times: 1 });
+    if (last?.step.at === step.at && last.step.step === step.step && last.step.text === step.text) {
+      last.times += 1;
+      last.notifications.push(...notifications);
+    } else folded.push({ step, times: 1, notifications: [...notifications] });
   }
   return folded;
+}
+
+/** A resource may be named by hundreds of them: numbers that follow each other are told by the first and the last. */
+function notificationsText(numbers: number[]): string {
+  const runs: [first: number, last: number][] = [];
+  for (const number of numbers.toSorted((left, right) => left - right)) {
+    const run = runs.at(-1);
+    if (run !== undefined && number <= run[1] + 1) run[1] = number;
+    else runs.push([number, number]);
+  }
+  const told = runs.map(([first, last]) => (first === last ? `${first}` : `${first}–${last}`)).join(', ');
+  return `notification${numbers.length === 1 ? '' : 's'} ${told}`;
+}
+
+function lineText({ step: { text, detail }, times, notifications }: Line): string {
+  const why = typeof detail === 'string' ? ` – ${detail}` : '';
+  if (notifications.length > 0) return `${notificationsText(notifications)}: ${text}${why}`;
+  return (times === 1 ? text : `${text}, ${times} times`) + why;
 }
 
 /** What the last steps leave to do, or where to look on. */
@@ -58,9 +87,9 @@ async function run({ output }: CommandContext, api: Api, of: string): Promise<nu
   }
   output.line(`The ${journey.what} ${journey.of}`);
   const width = Math.max(0, ...journey.steps.map(({ step }) => step.length));
-  for (const { at, step, text, times, detail } of foldRepeats(journey.steps)) {
-    const why = typeof detail === 'string' ? ` – ${detail}` : '';
-    output.prose(`${at}  ${step.padEnd(width)}  `, (times === 1 ? text : `${text}, ${times} times`) + why);
+  for (const line of foldRepeats(journey.steps)) {
+    const { at, step } = line.step;
+    output.prose(`${at}  ${step.padEnd(width)}  `, lineText(line));
   }
   output.next(nextOf(journey));
   return exitCodes.done;

@@ -86,7 +86,7 @@ export function eventSteps(event: ToldEvent, nowMs: number): ExplainStep[] {
     steps.push({
       at: at(event.sent_at),
       step: 'sent',
-      text: `published at position ${position} to ${where}`,
+      text: `event ${eventId} was published at position ${position} to ${where}`,
       eventId,
       position,
       topic,
@@ -99,7 +99,7 @@ export function eventSteps(event: ToldEvent, nowMs: number): ExplainStep[] {
     replays.length < event.replays.length
       ? [leftOutStep(replays[0]!.at, 'times that it was sent again')]
       : [];
-  const again = replays.map((line) => ({ ...replayStep(line), eventId }));
+  const again = replays.map((line) => replayStep(line, eventId));
   return [...steps, ...stateSteps(event, nowMs), ...leftOut, ...again];
 }
 
@@ -109,11 +109,19 @@ function stateSteps(
   nowMs: number,
 ): ExplainStep[] {
   if (state === 0 && sent_at === null)
-    return [{ at: at(nowMs), step: 'unsent', text: `it waits to be sent to ${topic}`, eventId, topic }];
+    return [
+      {
+        at: at(nowMs),
+        step: 'unsent',
+        text: `event ${eventId} waits to be sent to ${topic}`,
+        eventId,
+        topic,
+      },
+    ];
   if (state === 3) {
     const ended = entry === null || entry.state === 'waiting' ? '' : `, and was ${entry.state}`;
     const why = entry === null ? '' : ` as q${entry.id}: ${entry.reason}`;
-    const text = `it was not published but quarantined${why}${ended}`;
+    const text = `event ${eventId} was not published but quarantined${why}${ended}`;
     return [
       {
         at: at(entry?.at ?? nowMs),
@@ -145,29 +153,28 @@ export function isReconciled(headers: string): boolean {
   return headers.includes('["ce_reconciled","true"]');
 }
 
-export function replayStep({
-  replay,
-  topic,
-  partition,
-  log_offset: offset,
-  ...line
-}: ReplayToTell): ExplainStep {
+/** Of a read, or with the event that was sent again. */
+export function replayStep(
+  { replay, topic, partition, log_offset: offset, ...line }: ReplayToTell,
+  eventId?: string,
+): ExplainStep {
   if (topic === null) {
     const text = `replay ${replay} had the resource read again`;
     return { at: at(line.at), step: 'read-again', text, replay };
   }
   if (line.sent_at === null) {
-    const text = `replay ${replay} sends the same bytes again to ${topic}: on their way`;
-    return { at: at(line.at), step: 'replaying', text, replay, topic };
+    const text = `replay ${replay} sends event ${eventId} again to ${topic}, as the same bytes: on their way`;
+    return { at: at(line.at), step: 'replaying', text, replay, topic, eventId };
   }
   return {
     at: at(line.sent_at),
     step: 'replayed',
-    text: `replay ${replay} sent the same bytes again to ${topic}/${partition}@${offset}`,
+    text: `replay ${replay} sent event ${eventId} again, as the same bytes, to ${topic}/${partition}@${offset}`,
     replay,
     topic,
     partition,
     offset,
+    eventId,
   };
 }
 

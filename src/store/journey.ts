@@ -67,15 +67,18 @@ export function deliverySteps(
       traceparent: delivery.traceparent,
     },
     ...notificationSteps(delivery, covered, entries),
-    ...covered.flatMap((one) => {
-      const ofNotifications = one.hints.map(({ element }) => element);
-      if ('read' in one) {
-        const own = ownSteps(one.read).map((step) => ({ ...step, ofNotifications }));
-        return [...withEvents(own, one.events, nowMs), ...takenOf(one.read, one.events)];
-      }
-      return one.waiting === undefined ? [] : [{ ...waitingStep(one.waiting, nowMs), ofNotifications }];
-    }),
+    // Its receiver has a clock of its own: what came of it is told after it, whatever that said.
+    ...inOrder(covered.flatMap((one) => coveredSteps(one, nowMs))),
   ];
+}
+
+function coveredSteps(one: Covered, nowMs: number): ExplainStep[] {
+  const ofNotifications = one.hints.map(({ element }) => element);
+  if ('read' in one) {
+    const own = ownSteps(one.read).map((step) => ({ ...step, ofNotifications }));
+    return [...withEvents(own, one.events, nowMs), ...takenOf(one.read, one.events)];
+  }
+  return one.waiting === undefined ? [] : [{ ...waitingStep(one.waiting, nowMs), ofNotifications }];
 }
 
 /**
@@ -103,11 +106,11 @@ export function eventJourney(
   found: { read: ReadToTell; asked: Asked } | { transition: TransitionToTell | undefined },
   nowMs: number,
 ): ExplainStep[] {
-  const own = eventSteps(event, nowMs);
+  const own = inOrder(eventSteps(event, nowMs));
   if ('read' in found) {
     const { read, asked } = found;
     const askers = askerSteps(read, asked, isReconciled(event.headers));
-    return [...askers, ...withEvents([readStep(read)], [event], nowMs)];
+    return inOrder([...askers, ...withEvents([readStep(read)], [event], nowMs)]);
   }
   if (fenceOf(event.cause) !== null) return [expiredRead(event.event_id, event.decided_at), ...own];
   const named = transitionOf(event.cause);

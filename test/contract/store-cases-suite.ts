@@ -900,7 +900,7 @@ export function storeCasesSuite(name: string, open: () => Promise<StoreUnderTest
       for (const asked of ['d1', row!.eventId])
         expect(await last(asked)).toMatchObject({
           step: 'unsent',
-          text: `it waits to be sent to ${row!.topic}`,
+          text: `event ${row!.eventId} waits to be sent to ${row!.topic}`,
         });
       await hand.store.quarantineRecord(row!.row, 'record-too-large', 'x');
       const [entry] = await hand.store.listQuarantine({ limit: 1, after: null });

@@ -147,6 +147,38 @@ export function storeExplainSuite(name: string, open: () => Promise<StoreUnderTe
       expect((await steps('d5'))[1]!.text).toContain('→ waiting: its event is decided (moved), not sent yet');
     });
 
+    test('each line says which event it is of, in the order of time', async () => {
+      await hand.put([hintOf('1'), hintOf('2')]);
+      const [first, second] = await hand.store.take(2);
+      for (const task of [second!, first!]) {
+        await hand.finish(task, draftOf(task.address.split('/').at(-1)!, 'a'));
+        under.advance(1000);
+      }
+      const unsent = await hand.records();
+      const [row] = unsent;
+      expect((await steps(row!.eventId)).at(-1)!.text).toBe(
+        `event ${row!.eventId} waits to be sent to ${row!.topic}`,
+      );
+      await sendToKafka();
+      under.advance(1000);
+      const { replay, counts } = await hand.store.beginReplay('x');
+      const places = [{ row: row!.row, partition: 0, offset: '7' }];
+      await hand.store.noteHistory({ replay, after: 0, counts }, 'audit', places);
+      under.advance(1000);
+      await hand.store.resendNewest({ replay, after: 9, counts }, [row!.row]);
+      const asked = ['d1', address('1'), address('2'), ...unsent.map(({ eventId }) => eventId)];
+      for (const of of asked) {
+        const told = await steps(of);
+        expect(told.map(({ at }) => at)).toEqual(told.map(({ at }) => at).toSorted());
+        for (const { text, eventId } of told.filter(({ step }) => /sent|decided|replay/.test(step)))
+          expect(text).toContain(`event ${eventId} `);
+      }
+      expect((await names('d1')).slice(3)).toEqual([
+        ...['decided', 'published', 'decided', 'published'],
+        ...['sent', 'sent', 'replayed', 'replaying'],
+      ]);
+    });
+
     test('a notification to a receiver whose clock is ahead is told before the read that answers it', async () => {
       await hand.publish('1', 'a');
       await sendToKafka();

@@ -362,6 +362,29 @@ test('what is given up is said to count where the ledger counts it', async () =>
   expect(await told('delivery')).toBe(`q1 is given up; ${uncounted}.`);
 });
 
+test('each line of a delivery names the notifications that it is of, and what is the same of several is one', async () => {
+  const at = '2025-03-01T10:00:00.000Z';
+  const read = { at, step: 'published', text: 'read and decided: published (content)' };
+  const due = { at, step: 'due', text: 'now due: it is its turn soon' };
+  const steps = [
+    { at, step: 'hint', text: 'notification 0 (equipment) → merged', notification: 0 },
+    { at, step: 'decided', text: 'event e1 was decided' },
+    { ...read, ofNotifications: [1, 0, 2, 9] },
+    { at, step: 'published', text: 'read and decided: unchanged', ofNotifications: [3] },
+    ...[[4, 6], [5], [8]].map((ofNotifications) => ({ ...due, ofNotifications, detail: 'x' })),
+  ];
+  Object.assign(shell.sample.store, { explain: async (of: string) => ({ of, what: 'delivery', steps }) });
+  const { out } = await shell.run('explain', 'd1');
+  const texts = out.replaceAll(/\n +/g, ' ').split('\n').slice(1, 6);
+  expect(texts.map((line) => line.slice(at.length + 13))).toEqual([
+    'notification 0 (equipment) → merged',
+    'event e1 was decided',
+    'notifications 0–2, 9: read and decided: published (content)',
+    'notification 3: read and decided: unchanged',
+    'notifications 4–6, 8: now due: it is its turn soon – x',
+  ]);
+});
+
 test('an address in a journey stays whole where the terminal has room for it', async () => {
   const real = `https://provider.example/isg/equipment/${'2'.repeat(20)}`;
   const at = '2025-03-01T10:00:00.000Z';
