@@ -5,14 +5,15 @@
 import type { ExplainStep } from '../model/inspection';
 import { leftOutStep, stepsMax } from './left-out';
 
-/** Is the resource of a row of the outbox, which is named so, still to be published anew? */
-export const awaitsAnother = (row: string): string => `EXISTS (
-  SELECT 1 FROM tasks own JOIN tasks r ON r.id = coalesce(own.joined_to, own.id)
-  WHERE own.id = ${row}.task_id AND r.content_hash = '' AND NOT r.deleted)`;
+/** Is the resource of a row of the outbox still to be published anew? `readTask` is the store's, of that row. */
+export const awaitsAnother = (readTask: string): string => `EXISTS (
+  SELECT 1 FROM tasks r WHERE r.id = ${readTask} AND r.content_hash = '' AND NOT r.deleted)`;
 
-/** Of the outbox, as every store has it. */
-export const eventColumns = `id, event_id, topic, key, sequence, position, partition, log_offset, task_id, cause, decided_at,
-  sent_at, state, headers, ${awaitsAnother('outbox')} AS awaits,
+/** Of the outbox, as every store has it; `readTask` is the store's, of its rows. */
+export const eventColumnsBy = (
+  readTask: string,
+): string => `id, event_id, topic, key, sequence, position, partition, log_offset, task_id, cause, decided_at,
+  sent_at, state, headers, ${awaitsAnother(readTask)} AS awaits,
   CASE WHEN headers LIKE '%.deleted.v1"%' THEN value END AS deleted_value`;
 
 export interface EventToTell {

@@ -66,12 +66,12 @@ export const untoldPrefix = 'untold-access:';
 export const newestNumber = 'CASE WHEN s.sequence > s.refused THEN s.sequence ELSE s.below_refused END';
 
 /**
- * Of a row `o` of the outbox: the task as which its resource is read, whatever address its event came through; where none is
- * that resource's, the one at that address. `kind` and `id` are how a store takes them from the row's key.
+ * Of a row of the outbox that is named so: the task as which its resource is read, whatever address its event came through; where
+ * none is that resource's, the one at that address. `kind` and `id` are how a store takes them from the row's key.
  */
-export const readTaskBy = (kind: string, id: string): string => `coalesce(
+export const readTaskBy = (row: string, kind: string, id: string): string => `coalesce(
   (SELECT p.id FROM tasks p WHERE p.kind = ${kind} AND p.resource_id = ${id}),
-  (SELECT coalesce(p.joined_to, p.id) FROM tasks p WHERE p.id = o.task_id))`;
+  (SELECT coalesce(p.joined_to, p.id) FROM tasks p WHERE p.id = ${row}.task_id))`;
 
 /**
  * Of a task that falls due though no notification came: at rest, nothing announced what its read will find. What was set aside

@@ -406,6 +406,28 @@ export function storeBehindSuite(name: string, open: () => Promise<StoreUnderTes
       expect(told).toEqual(['decided', 'set-aside', 'decided', 'unsent']);
     });
 
+    test('what is set aside waits for its own resource, also where its address shows another one by now', async () => {
+      for (const id of ['1', '2']) await hand.publish(id, 'a');
+      await hand.sendAll();
+      await hand.put([aliasHintOf('1')]);
+      await hand.finish(await hand.take(), draftOf('1', 'b'), { settleMs: 5000 });
+      under.advance(5000);
+      await hand.finish(await hand.take(), draftOf('2', 'a'));
+      await find([stranger(2)]);
+      await hand.store.allFound();
+      const line = async () => (await hand.store.explain('d3'))!.steps[1]!.ledger;
+      expect([await line(), await hand.store.ledger()]).toMatchObject([
+        'waiting',
+        { published: 2, waiting: 1 },
+      ]);
+      await hand.publish('1', 'b');
+      await hand.sendAll();
+      expect([await line(), await hand.store.ledger()]).toMatchObject([
+        'merged',
+        { published: 3, merged: 1 },
+      ]);
+    });
+
     test('an event of what a sync missed is traced to its run', async () => {
       await hand.publish('1', 'a');
       await hand.sendAll();

@@ -25,7 +25,7 @@ import {
 import {
   type EntryToTell,
   type EventToTell,
-  eventColumns,
+  eventColumnsBy,
   type ReplayToTell,
   replayColumns,
   type ToldEvent,
@@ -45,7 +45,10 @@ import { organizationsOf } from '../runs';
 import { askedFor, rows, runs } from './asked-for';
 import type { Context } from './context';
 import { isForgotten } from './organizations';
+import { readTaskOf } from './read-task';
 import { tasksNamed } from './sweep';
+
+const eventColumns = eventColumnsBy(readTaskOf('outbox'));
 
 type Explanation = NonNullable<Awaited<ReturnType<Inspection['explain']>>>;
 

@@ -6,8 +6,9 @@
 import type { Ledger, LedgerLine } from '../../model/ledger';
 import { tellingFirst } from '../covered';
 import { emptyLedger } from '../empty-ledger';
-import { publishedLine, waitingLine } from '../ledger-lines';
+import { publishedLineBy, waitingLine } from '../ledger-lines';
 import type { Context } from './context';
+import { readTaskOf } from './read-task';
 
 const pageTasks = 2000;
 const pageDeliveries = 20_000;
@@ -71,7 +72,7 @@ async function addTasks({ database }: Context, total: Ledger, after: number): Pr
        SELECT CASE
          WHEN c.by IS NULL THEN ${waitingLine}
          WHEN c.generation < c.by AND d.outcome <> 'discarded' THEN 'merged'
-         WHEN d.outcome = 'published' THEN ${publishedLine}
+         WHEN d.outcome = 'published' THEN ${publishedLineBy(readTaskOf('e'))}
          ELSE d.outcome END AS line
        FROM covered c JOIN tasks t ON t.id = c.task_id LEFT JOIN organizations o ON o.id = t.lane
        LEFT JOIN decided d ON d.task_id = c.task_id AND d.generation = c.by

@@ -1,9 +1,12 @@
 /**
- * Of a row `o` of the outbox: the task as which its resource is read.
+ * Of a row of the outbox: the task as which its resource is read.
  */
 import { readTaskBy } from '../store-rules';
 
-const [organization, kind] = ["split_part(o.key, '/', 1)", "split_part(o.key, '/', 2)"];
-
 /** An id may hold anything. */
-export const readTask = readTaskBy(kind, `substr(o.key, length(${organization}) + length(${kind}) + 3)`);
+export function readTaskOf(row: string): string {
+  const [organization, kind] = [`split_part(${row}.key, '/', 1)`, `split_part(${row}.key, '/', 2)`];
+  return readTaskBy(row, kind, `substr(${row}.key, length(${organization}) + length(${kind}) + 3)`);
+}
+
+export const readTask = readTaskOf('o');

@@ -24,7 +24,7 @@ import {
 import {
   type EntryToTell,
   type EventToTell,
-  eventColumns,
+  eventColumnsBy,
   type ReplayToTell,
   replayColumns,
   type ToldEvent,
@@ -44,7 +44,10 @@ import { organizationsOf } from '../runs';
 import { askedFor, rows, runs } from './asked-for';
 import type { Context } from './context';
 import { isForgotten } from './inspect';
+import { readTaskOf } from './read-task';
 import { tasksOf } from './sweep';
+
+const eventColumns = eventColumnsBy(readTaskOf('outbox'));
 
 export type Explanation = { of: string; what: 'delivery' | 'event' | 'resource'; steps: ExplainStep[] };
 

@@ -5,8 +5,9 @@
  */
 import type { Ledger, LedgerLine } from '../../model/ledger';
 import { tellingFirst } from '../covered';
-import { publishedLine, waitingLine } from '../ledger-lines';
+import { publishedLineBy, waitingLine } from '../ledger-lines';
 import type { Context } from './context';
+import { readTaskOf } from './read-task';
 
 export interface LedgerPage {
   lines: Partial<Record<LedgerLine, number>>;
@@ -49,7 +50,7 @@ export function ledgerPage(
        SELECT CASE
          WHEN c.by IS NULL THEN ${waitingLine}
          WHEN c.generation < c.by AND d.outcome <> 'discarded' THEN 'merged'
-         WHEN d.outcome = 'published' THEN ${publishedLine}
+         WHEN d.outcome = 'published' THEN ${publishedLineBy(readTaskOf('e'))}
          ELSE d.outcome END AS line
        FROM covered c JOIN tasks t ON t.id = c.task_id LEFT JOIN organizations o ON o.id = t.lane
        LEFT JOIN decided d ON d.task_id = c.task_id AND d.generation = c.by
