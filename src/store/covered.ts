@@ -110,6 +110,14 @@ export interface ElementEntry extends AsideToTell {
   raw: string | null;
 }
 
+/** One of whichever delivery. */
+export interface RefusedEntry extends ElementEntry {
+  delivery_id: number;
+}
+
+/** No index leads from an address to entries that name it: so many are looked at, those with the highest numbers. */
+export const refusedLookedAtMax = 2000;
+
 /** `end` and `key` are written as the store's parameters and columns are; every key ends with nothing. */
 export const endsWith = (key: string, end: string): string =>
   `substr(${key}, length(${key}) - length(${end}) + 1) = ${end}`;

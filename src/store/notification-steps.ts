@@ -9,10 +9,12 @@ import {
   type DeliveryToTell,
   type ElementEntry,
   forgottenReason,
+  type RefusedEntry,
   type TaskToTell,
   type ToldRead,
 } from './covered';
 import type { EntryToTell } from './event-steps';
+import { leftOutStep, stepsMax } from './left-out';
 
 interface Journalled {
   line: string;
@@ -68,18 +70,51 @@ export function notificationSteps(
 
 /** Its type and its address, as far as what was kept of it can be read. */
 function keptOf(raw: string | null): { eventTypeId?: string; address?: string } {
-  let kept: unknown;
-  try {
-    kept = JSON.parse(raw ?? 'null');
-  } catch {
-    return {};
-  }
-  if (typeof kept !== 'object' || kept === null) return {};
-  const { eventTypeId, targetResource } = kept as Record<string, unknown>;
+  const { eventTypeId, targetResource } = membersOf(raw);
   return {
     ...(typeof eventTypeId === 'string' ? { eventTypeId: eventTypeId.slice(0, toldMax) } : {}),
     ...(typeof targetResource === 'string' ? { address: targetResource.slice(0, toldMax) } : {}),
   };
+}
+
+function membersOf(raw: string | null): Record<string, unknown> {
+  try {
+    const kept: unknown = JSON.parse(raw ?? 'null');
+    return typeof kept === 'object' && kept !== null ? (kept as Record<string, unknown>) : {};
+  } catch {
+    return {};
+  }
+}
+
+/** How an address stands in what is kept of a notification. */
+export function keptAddress(address: string): string {
+  return JSON.stringify(address).slice(1, -1);
+}
+
+/**
+ * Notifications that were set aside as they came, and named this address, of which nothing else is known: of the newest entries the
+ * newest 200. Of a type and of an address 300 characters are told.
+ */
+export function refusedSteps(of: string, entries: RefusedEntry[]): ExplainStep[] {
+  const named = entries.filter(({ raw }) => membersOf(raw).targetResource === of);
+  const told = named.slice(-stepsMax);
+  const steps = told.map((entry): ExplainStep => {
+    const { element, delivery_id: delivery, state } = entry;
+    const { eventTypeId, address } = keptOf(entry.raw);
+    const since = state === 'waiting' ? '' : `, and was ${state}`;
+    return {
+      at: new Date(entry.at).toISOString(),
+      step: 'quarantined',
+      text: `notification ${element} (${eventTypeId ?? 'type unknown'}) of delivery d${delivery} named it, and was set aside as it came, as ${whichOf(entry)}${since}`,
+      deliveryId: `d${delivery}`,
+      notification: element,
+      address,
+      entry: `q${entry.id}`,
+      entryState: state,
+    };
+  });
+  const isAll = told.length === named.length;
+  return isAll ? steps : [leftOutStep(told[0]!.at, 'notifications of it'), ...steps];
 }
 
 /** A notification that made nothing due. */

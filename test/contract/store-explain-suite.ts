@@ -500,6 +500,49 @@ export function storeExplainSuite(name: string, open: () => Promise<StoreUnderTe
       });
     });
 
+    test('an address of which all was set aside as it came tells of that, until something is known of it', async () => {
+      const refused = (id: string): Element => ({
+        line: 'quarantined',
+        reason: 'malformed-notification',
+        path: '/metadata',
+        raw: JSON.stringify({ eventTypeId: 'equipment', targetResource: address(id), metadata: 5 }),
+      });
+      await hand.put([refused('77'), refused('7')]);
+      const cameAt = new Date(under.nowMs()).toISOString();
+      under.advance(1000);
+      await hand.put([refused('7'), { line: 'ignored', eventTypeId: 'weather', address: address('8') }]);
+      await hand.store.discardQuarantine('q2');
+      const of = (notification: number, delivery: string, as: string) =>
+        `notification ${notification} (equipment) of delivery ${delivery} named it, and was set aside as it came, as ${as}`;
+      expect(await hand.store.explain(address('7'))).toMatchObject({
+        what: 'resource',
+        steps: [
+          {
+            ...{ at: cameAt, step: 'quarantined', entry: 'q2', entryState: 'discarded', deliveryId: 'd1' },
+            text: of(1, 'd1', 'q2: malformed-notification at /metadata, and was discarded'),
+          },
+          {
+            entry: 'q3',
+            entryState: 'waiting',
+            text: of(0, 'd2', 'q3: malformed-notification at /metadata'),
+          },
+        ],
+      });
+      for (const unknown of [address('8'), address(''), address('777'), '']) {
+        expect(await hand.store.explain(unknown)).toBeNull();
+      }
+      await hand.publish('7', 'a');
+      expect(await names(address('7'))).toEqual(['hinted', 'decided', 'published', 'unsent']);
+    });
+
+    test('of what was set aside of an address the newest are told, and that there is more', async () => {
+      const raw = JSON.stringify({ eventTypeId: 'equipment', targetResource: address('7') });
+      const refused: Element = { line: 'quarantined', reason: 'malformed-notification', path: '', raw };
+      await hand.put(Array.from({ length: 201 }, () => refused));
+      const told = await steps(address('7'));
+      expect([told.length, told[0], told[1]]).toMatchObject([201, { step: 'left-out' }, { entry: 'q2' }]);
+    });
+
     test('a notification that was judged again is told by its own read', async () => {
       await hand.put([
         hintOf('1'),

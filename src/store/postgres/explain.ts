@@ -17,7 +17,9 @@ import {
   type GivenUp,
   type Marked,
   type ReadToTell,
+  type RefusedEntry,
   readColumns,
+  refusedLookedAtMax,
   type TaskToTell,
   type ToldRead,
   tellingFirst,
@@ -40,6 +42,7 @@ import {
   sweptJourney,
 } from '../journey';
 import { rowsMax } from '../left-out';
+import { keptAddress, refusedSteps } from '../notification-steps';
 import { causeOf, fenceOf } from '../read-fence';
 import { organizationsOf } from '../runs';
 import { askedFor, rows, runs } from './asked-for';
@@ -57,7 +60,10 @@ export async function explain(context: Context, of: string): Promise<Explanation
   const delivery = /^d(\d{1,15})$/.exec(of)?.[1];
   if (delivery !== undefined) return explainDelivery(context, of, Number(delivery));
   return (
-    (await explainEvent(context, of)) ?? (await explainResource(context, of)) ?? explainTaken(context, of)
+    (await explainEvent(context, of)) ??
+    (await explainResource(context, of)) ??
+    (await explainTaken(context, of)) ??
+    explainRefused(context, of)
   );
 }
 
@@ -155,6 +161,21 @@ async function explainTaken(context: Context, of: string): Promise<Explanation |
     return { of, what: 'event', steps: sweptJourney(read, await askedFor(context, read)) };
   const floor: number = (await context.database.get("SELECT value FROM meta WHERE name = 'floor'"))!.value;
   return floor === 0 ? null : { of, what: 'event', steps: perhapsExpiredEvent(floor, nowMs) };
+}
+
+/** An address of which nothing came but what was set aside. */
+async function explainRefused(context: Context, of: string): Promise<Explanation | null> {
+  const entries = await rows<RefusedEntry>(
+    context,
+    `SELECT id, element, reason, path, at, state, raw, delivery_id FROM quarantine
+     WHERE id > (SELECT max(id) FROM quarantine) - $1 AND what = 'notification' AND strpos(raw, $2) > 0
+     ORDER BY id DESC LIMIT $3`,
+    refusedLookedAtMax,
+    keptAddress(of),
+    rowsMax,
+  );
+  const steps = refusedSteps(of, entries.reverse());
+  return steps.length === 0 ? null : { of, what: 'resource', steps };
 }
 
 async function explainEvent(context: Context, of: string): Promise<Explanation | null> {

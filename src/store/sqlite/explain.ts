@@ -16,7 +16,9 @@ import {
   type GivenUp,
   type Marked,
   type ReadToTell,
+  type RefusedEntry,
   readColumns,
+  refusedLookedAtMax,
   type TaskToTell,
   type ToldRead,
   tellingFirst,
@@ -39,6 +41,7 @@ import {
   sweptJourney,
 } from '../journey';
 import { rowsMax } from '../left-out';
+import { keptAddress, refusedSteps } from '../notification-steps';
 import { causeOf, fenceOf } from '../read-fence';
 import { organizationsOf } from '../runs';
 import { askedFor, rows, runs } from './asked-for';
@@ -54,7 +57,12 @@ export type Explanation = { of: string; what: 'delivery' | 'event' | 'resource';
 export function explain(context: Context, of: string): Explanation | null {
   const delivery = /^d(\d{1,15})$/.exec(of)?.[1];
   if (delivery !== undefined) return explainDelivery(context, of, Number(delivery));
-  return explainEvent(context, of) ?? explainResource(context, of) ?? explainTaken(context, of);
+  return (
+    explainEvent(context, of) ??
+    explainResource(context, of) ??
+    explainTaken(context, of) ??
+    explainRefused(context, of)
+  );
 }
 
 function explainDelivery(context: Context, of: string, id: number): Explanation | null {
@@ -143,6 +151,21 @@ function explainTaken(context: Context, of: string): Explanation | null {
   if (read !== undefined) return { of, what: 'event', steps: sweptJourney(read, askedFor(context, read)) };
   const floor = Number(context.database.get("SELECT value FROM meta WHERE name = 'floor'")!.value);
   return floor === 0 ? null : { of, what: 'event', steps: perhapsExpiredEvent(floor, nowMs) };
+}
+
+/** An address of which nothing came but what was set aside. */
+function explainRefused(context: Context, of: string): Explanation | null {
+  const entries = rows<RefusedEntry>(
+    context,
+    `SELECT id, element, reason, path, at, state, raw, delivery_id FROM quarantine
+     WHERE id > (SELECT max(id) FROM quarantine) - ? AND what = 'notification' AND instr(raw, ?) > 0
+     ORDER BY id DESC LIMIT ?`,
+    refusedLookedAtMax,
+    keptAddress(of),
+    rowsMax,
+  );
+  const steps = refusedSteps(of, entries.reverse());
+  return steps.length === 0 ? null : { of, what: 'resource', steps };
 }
 
 function explainEvent(context: Context, of: string): Explanation | null {
