@@ -183,7 +183,7 @@ function waitsOf({ parked, forgotten, waiting, how }: ReplayView): string {
 }
 
 function nextOf(how: ReplayWanted['how']): string {
-  return `the same command ${how === 'newest' ? 'begins anew' : 'goes on from there, for ten minutes'}`;
+  return `the same command ${how === 'newest' ? 'begins anew' : 'goes on from there, for ten minutes and until another replay begins'}`;
 }
 
 /** What it had done stands: begun anew on the store itself, it would be counted as nothing. */

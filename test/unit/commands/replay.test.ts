@@ -120,7 +120,7 @@ test('one that goes on says when the former was left and what that had sent, and
 
 test.each([
   ['newest', 'begins anew', '2 records on their way'],
-  ['history', 'goes on from there, for ten minutes', '2 records sent again'],
+  ['history', 'goes on from there, for ten minutes and until another replay begins', '2 records sent again'],
 ] as const)(
   'one of %s that stopped says that the same command %s, and tells %s',
   async (how, said, counted) => {
@@ -134,7 +134,7 @@ test.each([
 
 test.each([
   ['newest', 'begins anew', []],
-  ['history', 'goes on from there, for ten minutes', ['--to-topic', 'audit']],
+  ['history', 'goes on from there, for ten minutes and until another replay begins', ['--to-topic', 'audit']],
 ] as const)(
   'whose service went away in one of %s is told that the same command %s',
   async (_, said, words) => {
@@ -161,7 +161,7 @@ test.each([
   [
     'reads',
     ['--refetch'],
-    'any more: it had counted 2 resources to be read again; if the replay ended with it, the same command goes on from there, for ten minutes',
+    'any more: it had counted 2 resources to be read again; if the replay ended with it, the same command goes on from there, for ten minutes and until another replay begins',
   ],
 ] as const)(
   'whose service ends in the middle of %s is not begun anew on the store',
@@ -255,7 +255,7 @@ test.each([
     'history',
     ['--to-topic', 'audit'],
     '4 events selected so far: 2 records sent again',
-    'goes on from there, for ten minutes',
+    'goes on from there, for ten minutes and until another replay begins',
   ],
 ] as const)('an interrupt leaves a service at %s, and says so', async (how, words, told, next) => {
   const { shell } = replaying({ how, state: 'running' });
