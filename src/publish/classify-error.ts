@@ -46,6 +46,11 @@ export function kindOf(code: string): FailureKind {
   return kinds[code] ?? (certificateCode.test(code) ? 'denied' : 'retry');
 }
 
+/** Is it said of a topic, whichever partition and broker was asked? */
+export function isOfTopic(code: string): boolean {
+  return code === 'TOPIC_AUTHORIZATION_FAILED' || code === 'INVALID_TOPIC_EXCEPTION';
+}
+
 /** What an error puts in doubt: who we are to Kafka, who trusts whom, or the way to it. */
 export function doubtOf(code: string): 'login' | 'certificates' | 'brokers' {
   if (/SASL/.test(code)) return 'login';

@@ -1,12 +1,13 @@
 /**
  * What the relay remembers of partitions that failed: until when each is left alone, and since when a person should
- * know. One partition's trouble never delays another's, but for a right, which is refused for a topic: that is left alone
+ * know. One partition's trouble never delays another's, but for a right to a topic, which is refused for all of it: that is left alone
  * whole, as if it were one partition. Pure but for its memory, which holds one entry for each troubled partition and loses
  * it with the first success.
  */
 import type { Condition } from '../model/alert';
 import type { HeldPartition } from '../model/store';
 import { type BackoffBounds, backoffMs } from '../tools/backoff';
+import { isOfTopic } from './classify-error';
 import type { Failure } from './target';
 
 export interface SetbackOptions {
@@ -48,11 +49,12 @@ export function makeSetbacks(options: SetbackOptions): Setbacks {
   const setbacks = new Map<string, Setback>();
   return {
     failed(partition, failure, nowMs, beganMs = nowMs) {
-      const held = failure.kind === 'denied' ? wholeOf(partition) : only(partition);
+      const ofTopic = isOfTopic(failure.code);
+      const held = ofTopic ? wholeOf(partition) : only(partition);
       const name = partitionName(held);
       const before = setbacks.get(name);
       // Its other partitions of the same round say the same.
-      if (before !== undefined && failure.kind === 'denied' && before.untilMs > nowMs) return;
+      if (ofTopic && before !== undefined && before.untilMs > nowMs) return;
       const attempts = (before?.attempts ?? 0) + 1;
       const bounds = needsSomebody(failure) ? options.denied : options.retry;
       // Never sooner than the base: a missing topic is not asked for again at once.

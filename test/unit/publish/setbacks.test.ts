@@ -49,6 +49,12 @@ test('a topic that is denied is set aside whole, once for all partitions that sa
   expect(setbacks.conditions(10_000)).toEqual([]);
 });
 
+test('what one broker refuses to all holds no partition of another', () => {
+  const setbacks = makeSetbacks(options);
+  setbacks.failed(place, failure('denied', 'SASL_AUTHENTICATION_FAILED'), 0);
+  expect(setbacks.held(0)).toMatchObject([place]);
+});
+
 test('a topic that is denied is a condition at once, one for the topic, since its first failure', () => {
   const setbacks = makeSetbacks(options);
   setbacks.failed(place, failure('denied', 'TOPIC_AUTHORIZATION_FAILED'), 1_000);
