@@ -199,11 +199,7 @@ class OutboxRelay implements Relay {
       await this.takeOver();
       if (!(await this.open()) || !(await this.confirm())) return false;
     } else if (this.lease.isAging() && !(await this.confirm())) return false;
-    if (this.catchUp.isDue(this.nowMs())) {
-      if (!(await this.readOn())) return false;
-      // As long as Kafka had no event, one without brokers may have led since, and more is in the log.
-      this.resent &&= this.catchUp.ends().length > 0;
-    }
+    if (this.catchUp.isDue(this.nowMs()) && !(await this.readOn())) return false;
     this.resent ||=
       this.target.name !== 'kafka' || (await resendLogged(this.outbox, () => this.stillLeads()));
     return this.resent;
@@ -343,6 +339,8 @@ class OutboxRelay implements Relay {
     this.lease.drop();
     this.marks.forget();
     this.catchUp.reset();
+    // One without brokers may lead next, and what it takes is in the log alone.
+    this.resent = false;
     this.setbacks.clear();
     await this.discard();
   }

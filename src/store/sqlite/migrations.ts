@@ -427,4 +427,11 @@ ALTER TABLE tasks ADD COLUMN shown_by TEXT;
 CREATE INDEX outbox_unsent_by_topic ON outbox (topic, id) WHERE state = 0;
 `,
   },
+  {
+    name: '0026-logged',
+    sql: `
+-- What only the embedded log has: whoever begins to lead to Kafka looks for it, and not at all that Kafka has.
+CREATE INDEX outbox_logged ON outbox (id) WHERE state = 1;
+`,
+  },
 ];

@@ -249,21 +249,26 @@ function noteRefused({ database }: Context, key: string, number: number): void {
 /** The table is walked by its rows: no index knows which of them are in the log. */
 export function resendLogged(context: Context, after: number, limit: number): number | null {
   const { database, settings } = context;
-  const last = database.get(
-    'SELECT id FROM outbox WHERE id > ? ORDER BY id LIMIT 1 OFFSET ?',
+  const ofState = (state: number) =>
+    `SELECT id FROM (SELECT id FROM outbox WHERE state = ${state} AND id > ?1 ORDER BY id LIMIT ?2)`;
+  const { last, found } = database.get(
+    `SELECT max(id) AS last, count(*) AS found FROM (${ofState(0)} UNION ALL ${ofState(1)} ORDER BY id LIMIT ?2)`,
     after,
-    limit - 1,
-  );
-  const until = Number(last?.id ?? Number.MAX_SAFE_INTEGER);
+    limit,
+  )!;
   const { topicPrefix } = settings.envelope;
-  for (const moved of ['state = 1', `state = 0 AND ${isStranded('?3')}`])
+  // By the index of those rows: by its ids alone the range holds all that Kafka has as well.
+  for (const [index, moved] of [
+    ['outbox_logged', 'state = 1'],
+    ['outbox_unsent', `state = 0 AND ${isStranded('?3')}`],
+  ])
     database.run(
-      `UPDATE outbox SET state = 0, topic = ${liveTopic('?3')} WHERE ${moved} AND id > ?1 AND id <= ?2`,
+      `UPDATE outbox INDEXED BY ${index} SET state = 0, topic = ${liveTopic('?3')} WHERE ${moved} AND id > ?1 AND id <= ?2`,
       after,
-      until,
+      last as number | null,
       topicPrefix,
     );
-  return last === undefined ? null : until;
+  return Number(found) < limit ? null : Number(last);
 }
 
 /** At most 100,000 are counted. */

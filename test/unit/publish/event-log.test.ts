@@ -35,11 +35,15 @@ test('what the embedded log had is sent first, in order, once Kafka is there', a
   expect(outbox.calls.filter((verb) => verb === 'resendLogged')).toHaveLength(1);
 });
 
-test('what the log had while another led without brokers is sent first as well', async () => {
+test.each([
+  ['nothing was in Kafka', []],
+  ['events were in Kafka', [{ topic: 't', partition: 0, nextOffset: '7', last: null }]],
+])('what the log took while another led without brokers is sent first, where %s before', async (_, known) => {
   const clock = makeHandClock(0);
   const outbox = makeMemoryOutbox(clock);
   const kafka = makeScriptedTarget();
-  const relay = makeRelay(outbox, kafka, { ...relayDefaults, clock, holder: 'me' });
+  const ends = { topicEnds: async () => known, noteFound: async () => 0, allFound: async () => {} };
+  const relay = makeRelay(outbox, kafka, { ...relayDefaults, ends, clock, holder: 'me' });
   expect(await relay.step()).toBe('empty');
   await clock.advance(relayDefaults.leaseMs);
   const without = makeRelay(outbox, makeEventLogTarget(), { ...relayDefaults, clock, holder: 'another' });
