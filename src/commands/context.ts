@@ -33,11 +33,15 @@ export interface TopicLine {
   below: string | null;
 }
 
-/** What became of a move: rows and a hash of each table; where it was stopped, of those that it came to, out of so many. */
+/**
+ * What became of a move: rows and a hash of each table; where it was stopped, of those that it came to, out of so many, and
+ * whether all was copied and only not read back yet.
+ */
 export interface MoveOutcome {
   outcome: 'moved' | 'already' | 'stopped';
   tables: { name: string; rows: number; hash: string }[];
   of: number;
+  isCopied: boolean;
 }
 
 export interface MoveWatch {

@@ -126,13 +126,12 @@ async function move(context: CommandContext, from: string, to: string): Promise<
 const stopping = 'interrupted: what is under way is ended first; a second interrupt ends it at once';
 
 /** A store that served in between has rows that were passed already. */
-function stoppedAt({ tables, of }: MoveOutcome): string {
+function stoppedAt({ tables, of, isCopied }: MoveOutcome): string {
   const rows = tables.reduce((sum, table) => sum + table.rows, 0);
   const last = tables.at(-1);
   const inTable = last === undefined ? '' : `, the last in ${last.name}`;
-  const far =
-    tables.length < of
-      ? `${rows} rows of ${tables.length} of ${of} tables are copied${inTable}`
-      : `${rows} rows are copied, and not all of them are read back`;
+  const far = isCopied
+    ? `all ${rows} rows are copied, and not all of them are read back`
+    : `${rows} rows of ${tables.length} of ${of} tables are copied${inTable}`;
   return `stopped: ${far}; the same command goes on from there, or begins anew where the old store is served in between`;
 }

@@ -86,9 +86,9 @@ function membersOf(raw: string | null): Record<string, unknown> {
   }
 }
 
-/** How an address stands in what is kept of a notification. */
+/** How an address stands in what is kept of a notification: with its quotes, since others begin as it does. */
 export function keptAddress(address: string): string {
-  return JSON.stringify(address).slice(1, -1);
+  return JSON.stringify(address);
 }
 
 /**

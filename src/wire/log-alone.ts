@@ -21,7 +21,7 @@ export async function refuseLogAlone(kafkaBrokers: string[] | null, store: Ends)
   if (topics === null) return;
   throw new Problem(
     'settings.invalid',
-    `KAFKA_BROKERS must name the brokers: events of this store went to Kafka (${topics}), and without it new ones ` +
+    `KAFKA_BROKERS must name the brokers: this store knows of events in Kafka (${topics}), and without it new ones ` +
       `would be in the embedded log only; ROLE=receiver needs none, and ${anotherStore}`,
   );
 }
@@ -40,7 +40,7 @@ export async function checkLogAlone(store: Ends, clock: Clock): Promise<NotAsked
   const topics = await asked;
   if (topics === null) return { skipped: 'KAFKA_BROKERS is not set: events go to the embedded log' };
   throw new CheckFailure(
-    `KAFKA_BROKERS is not set here, and events of this store went to Kafka (${topics}): without it a worker publishes nothing`,
+    `KAFKA_BROKERS is not set here, and this store knows of events in Kafka (${topics}): without it a worker publishes nothing`,
     `Set KAFKA_BROKERS as the other workers have it; ${anotherStore}.`,
   );
 }
@@ -103,7 +103,7 @@ export function guardRelay(
         {
           name: 'kafka-unavailable',
           sinceMs: unledSinceMs,
-          detail: `KAFKA_BROKERS is not set for this worker, and events of this store went to Kafka (${topics}); no worker that has it publishes.`,
+          detail: `KAFKA_BROKERS is not set for this worker, and this store knows of events in Kafka (${topics}); no worker that has it leads now.`,
           firstStep: 'Set KAFKA_BROKERS for the workers, as it was, and restart them.',
         },
       ];

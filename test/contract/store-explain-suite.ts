@@ -541,6 +541,9 @@ export function storeExplainSuite(name: string, open: () => Promise<StoreUnderTe
       await hand.put(Array.from({ length: 201 }, () => refused));
       const told = await steps(address('7'));
       expect([told.length, told[0], told[1]]).toMatchObject([201, { step: 'left-out' }, { entry: 'q2' }]);
+      const longer = JSON.stringify({ eventTypeId: 'equipment', targetResource: address('77') });
+      await hand.put(Array.from({ length: 202 }, () => ({ ...refused, raw: longer })));
+      expect(await steps(address('7'))).toEqual(told);
     });
 
     test('a notification that was judged again is told by its own read', async () => {

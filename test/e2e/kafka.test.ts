@@ -215,7 +215,9 @@ describeWithNeighbour('Kafka', kafkaAvailable(), 'with a real Kafka', () => {
     await story.untilRest();
     await story.service.stop();
     const refused = story.serve({ settings: { KAFKA_BROKERS: '' } });
-    await expect(refused).rejects.toThrow(`KAFKA_BROKERS must name the brokers: events of this store went`);
+    await expect(refused).rejects.toThrow(
+      `KAFKA_BROKERS must name the brokers: this store knows of events in Kafka`,
+    );
     await story.serve();
     const count = await changeAll('After');
     await story.untilRest();

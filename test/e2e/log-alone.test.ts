@@ -90,7 +90,7 @@ function suite(place: () => Place): void {
       {
         name: 'kafka',
         state: 'failed',
-        detail: expect.stringContaining('events of this store went to Kafka (tramline.equipment.v1)'),
+        detail: expect.stringContaining('this store knows of events in Kafka (tramline.equipment.v1)'),
         next: expect.stringContaining('Set KAFKA_BROKERS'),
       },
     ]);

@@ -50,6 +50,8 @@ export interface Moved {
   tables: { name: string; rows: number; hash: string }[];
   /** How many tables there are to copy. */
   of: number;
+  /** Of one that was stopped: every row is there, and what is left is to read them back. */
+  isCopied: boolean;
 }
 
 const longMs = 600_000;
@@ -70,7 +72,7 @@ export async function moveStore(options: MoveOptions): Promise<Moved> {
       lock: lockNumbers.move,
       statementMs: longMs,
     });
-    if (token === null) return { outcome: 'already', tables: [], of: 0 };
+    if (token === null) return { outcome: 'already', tables: [], of: 0, isCopied: true };
     const stop = interrupted?.() ?? new AbortController().signal;
     return await goOn(source, target, token, { page, paged, stop }).catch((error) => {
       throw brokenOff(error);
@@ -90,7 +92,8 @@ async function goOn(source: Source, target: Target, token: number, how: CopyOpti
     const place = await copyTable(source, target, token, table, how);
     moved.push({ table, place });
   }
-  const isVerified = !how.stop.aborted && (await verify(source, target, moved, how));
+  const isCopied = !how.stop.aborted;
+  const isVerified = isCopied && (await verify(source, target, moved, how));
   // From here on there is nothing to go on with: what is begun now is the end.
   if (isVerified)
     await target.transact((statements) => complete(statements, source, token), { statementMs: longMs });
@@ -98,6 +101,7 @@ async function goOn(source: Source, target: Target, token: number, how: CopyOpti
     outcome: isVerified ? 'moved' : 'stopped',
     tables: moved.map(({ table, place: { rows, hash } }) => ({ name: table.name, rows, hash })),
     of: tables.length,
+    isCopied,
   };
 }
 

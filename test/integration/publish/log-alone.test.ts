@@ -134,7 +134,7 @@ function suite(open: () => Promise<StoreUnderTest>): void {
       message: expect.stringMatching(/^KAFKA_BROKERS must .*\(tramline\.equipment\.v1\).*DATABASE_URL/),
     });
     await expect(checkLogAlone(hand.store, clock)).rejects.toMatchObject({
-      message: expect.stringContaining('went to Kafka (tramline.equipment.v1)'),
+      message: expect.stringContaining('knows of events in Kafka (tramline.equipment.v1)'),
       next: expect.stringContaining('Set KAFKA_BROKERS'),
     });
   });

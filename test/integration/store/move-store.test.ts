@@ -218,7 +218,7 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'moving a store to Post
     );
     expect(JSON.parse(JSON.stringify(after))).toEqual(kept);
     await store.close();
-    expect(await move()).toEqual({ outcome: 'already', tables: [], of: 0 });
+    expect(await move()).toMatchObject({ outcome: 'already', tables: [] });
   });
 
   test('one that is interrupted begins no further page, says how far it is, and goes on from there', async () => {
@@ -248,6 +248,8 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'moving a store to Post
     const atTheEnd = await interruptedIn(lastTable);
     expect(atTheEnd.paged).not.toContain('deliveries');
     expect([atTheEnd.outcome, atTheEnd.tables.length]).toEqual(['stopped', atTheEnd.of]);
+    // Interrupted in its last table, it does not know that this page was the last.
+    expect(atTheEnd.isCopied).toBe(false);
     const { outcome, tables } = await move();
     expect([outcome, tables]).toEqual(['moved', atTheEnd.tables]);
     await (await openTarget()).close();

@@ -816,9 +816,9 @@ describe('commands that ask no service', () => {
     );
     const { value } = await shell.json(...words);
     expect(value).toMatchObject({ outcome: 'stopped', tables: [{ name: 'tasks', rows: 3 }] });
-    shell.movedTables = 1;
+    shell.isCopied = true;
     expect((await shell.run(...words)).error).toContain(
-      'stopped: 3 rows are copied, and not all of them are',
+      'stopped: all 3 rows are copied, and not all of them are',
     );
   });
 

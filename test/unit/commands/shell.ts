@@ -38,8 +38,8 @@ export interface Shell {
   probed: string | null;
   /** From where to where stores were moved. */
   moves: [string, string][];
-  /** Of how many tables the first is copied when a move is interrupted. */
-  movedTables: number;
+  /** Whether a move that is interrupted has copied all, and not read it back yet. */
+  isCopied: boolean;
   /** What opening the store is refused with. */
   refused: Error | null;
   /** How often the store was opened and closed. */
@@ -101,7 +101,7 @@ export function makeShell(): Shell {
     probed: 'ok',
     alertTests: [],
     moves: [],
-    movedTables: 9,
+    isCopied: false,
     refused: null,
     opened: 0,
     wish: null,
@@ -168,10 +168,10 @@ function doorsOf(shell: Shell): CommandDoors {
       shell.moves.push([from, to]);
       paged('tasks', 3);
       const tables = [{ name: 'tasks', rows: 3, hash: 'abc' }];
-      if (interrupted().aborted) return { outcome: 'stopped', tables, of: shell.movedTables };
+      if (interrupted().aborted) return { outcome: 'stopped', tables, of: 9, isCopied: shell.isCopied };
       return shell.moves.length > 1
-        ? { outcome: 'already', tables: [], of: 0 }
-        : { outcome: 'moved', tables, of: 1 };
+        ? { outcome: 'already', tables: [], of: 0, isCopied: true }
+        : { outcome: 'moved', tables, of: 1, isCopied: true };
     },
     clock: shell.clock,
     interrupted: () => shell.interrupt.signal,

@@ -396,6 +396,13 @@ describe('on this machine, without a token', () => {
     },
   );
 
+  test('a replay is told as described, when it is asked for and while it runs', async () => {
+    unfit = null;
+    const begun = await ask('post', '/api/replay?kind=equipment&toTopic=audit');
+    const shown = await ask('get', '/api/replay');
+    expect([begun.body.toTopic, shown.status, shown.body.waiting]).toEqual(['audit', 200, 0]);
+  });
+
   test('a process that stops says so, and where to ask again, and nothing of the store', async () => {
     sample.failure = new Problem('store.closed', 'the process stops');
     const { status, body } = await ask('get', '/api/ledger');
