@@ -5,7 +5,7 @@
  * process that was started anew knows of no telling: then an end that was taken before this life began counts as not told.
  * What goes on under another name is ended at once: who was not notified of it yet need not be.
  */
-import type { Alert, SentState } from '../model/alert';
+import type { Alert, SentState, Severity } from '../model/alert';
 
 export interface Telling {
   /** `null`: tell it as resolved. Otherwise: tell it as firing, and that it ends then. */
@@ -17,11 +17,14 @@ export interface AlertmanagerMemory {
   begin(life: string | null): void;
   /** How a resolved alert is to be told now; `sent` is what the sink took last, undefined where it was never offered. */
   howToEnd(alert: Alert, sent: SentState | undefined, nowMs: number): Telling;
-  /** The instance took it, told in this way. */
-  told(alert: Alert, telling: Telling, nowMs: number): void;
+  /** The instance took it, told in this way and by this severity. */
+  told(alert: Alert, telling: Telling, severity: Severity, nowMs: number): void;
+  /** By which severity it is firing there, also where that is for its end alone; null where it was not told or has ended. */
+  openAs(alert: Alert): Severity | null;
 }
 
 interface Told {
+  severity: Severity;
   /** Before this it may not have notified yet. */
   openUntilMs: number;
   isEnded: boolean;
@@ -65,7 +68,7 @@ export function makeAlertmanagerMemory(openMs: number): AlertmanagerMemory {
       const mustNotify = !told.isEnded && (told.isForEnd || !goesOnElsewhere);
       return { firingUntilMs: mustNotify && nowMs < openUntilMs ? openUntilMs : null };
     },
-    told(alert, { firingUntilMs }, nowMs) {
+    told(alert, { firingUntilMs }, severity, nowMs) {
       for (const [fingerprint, { atMs }] of toldOf) {
         // The oldest stand first.
         if (nowMs - atMs < forgetMs) break;
@@ -76,11 +79,16 @@ export function makeAlertmanagerMemory(openMs: number): AlertmanagerMemory {
       const isOpen = before !== undefined && !before.isEnded;
       const openUntilMs = isOpen ? before.openUntilMs : nowMs + openMs;
       toldOf.set(alert.fingerprint, {
+        severity,
         openUntilMs,
         isEnded: firingUntilMs === null,
         isForEnd: firingUntilMs !== null && alert.state === 'resolved' && (!isOpen || before.isForEnd),
         atMs: nowMs,
       });
+    },
+    openAs({ fingerprint }) {
+      const told = toldOf.get(fingerprint);
+      return told === undefined || told.isEnded ? null : told.severity;
     },
   };
 }

@@ -4,7 +4,7 @@
  * what Alertmanager makes of them; whom it then notifies is its own configuration.
  */
 
-import type { Alert } from '../model/alert';
+import type { Alert, Severity } from '../model/alert';
 import { Problem } from '../model/problem';
 import { withoutEndSlashes } from '../model/without-end-slashes';
 import {
@@ -77,12 +77,12 @@ export function makeAlertmanagerSink(options: AlertmanagerOptions): AlertSink {
     const tellings = alerts.map((alert) => tellingOf(alert, memory, nowMs, endsAheadMs));
     const parcels = alerts.map((alert, index) => ({
       fingerprint: alert.fingerprint,
-      payloads: payloadsOf(alert, tellings[index] as Telling, nowMs, generatorUrl),
+      payloads: payloadsOf(alert, tellings[index] as Telling, goingOnAs(alert, memory), nowMs, generatorUrl),
     }));
     const answer = await instance.post(parcels, deadline);
     alerts.forEach((alert, index) => {
       const isTaken = answer.outcomes.get(alert.fingerprint) === 'taken';
-      if (isTaken) memory.told(alert, tellings[index] as Telling, nowMs);
+      if (isTaken) memory.told(alert, tellings[index] as Telling, toldSeverityOf(alert), nowMs);
     });
     return answer;
   }
@@ -157,17 +157,28 @@ function tellingOf(alert: Alert, memory: AlertmanagerMemory, nowMs: number, ends
   return memory.howToEnd(alert, alert.sent[name], nowMs);
 }
 
+function toldSeverityOf({ state, severity, sent }: Alert): Severity {
+  return state === 'resolved' ? (sent[name]?.severity ?? severity) : severity;
+}
+
+/** What begins may fire there still, for the end of what was before. */
+function goingOnAs(alert: Alert, memory: AlertmanagerMemory): Severity[] {
+  const openAs = alert.state === 'firing' ? memory.openAs(alert) : null;
+  return openAs === null ? [] : [openAs];
+}
+
 /** The alert itself and the ends of all other label sets by which the instance may know it: its severity is a label. */
 function payloadsOf(
   alert: Alert,
   telling: Telling,
+  goingOn: Severity[],
   nowMs: number,
   generatorUrl: string | null,
 ): PostableAlert[] {
-  const sent = alert.sent[name];
-  const severity = alert.state === 'resolved' ? (sent?.severity ?? alert.severity) : alert.severity;
+  const severity = toldSeverityOf(alert);
   const endsAtMs = telling.firingUntilMs ?? alert.resolvedAtMs ?? nowMs;
-  const others = severitiesOf(sent).filter((known) => known !== severity);
+  const known = new Set([...severitiesOf(alert.sent[name]), ...goingOn]);
+  const others = [...known].filter((other) => other !== severity);
   const told = telling.firingUntilMs === null ? alert : toldAgainOf(alert);
   return [
     postable(told, severity, endsAtMs, generatorUrl),

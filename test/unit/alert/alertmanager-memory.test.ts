@@ -25,14 +25,14 @@ function memoryInLife(life: string | null) {
 
 test('what it was told long enough ago ends at once', () => {
   const memory = memoryInLife('monday');
-  memory.told(alert, ahead, noonMs);
-  memory.told(alert, ahead, at(59));
+  memory.told(alert, ahead, alert.severity, noonMs);
+  memory.told(alert, ahead, alert.severity, at(59));
   expect(memory.howToEnd(alert, taken('firing'), at(60))).toEqual(ended);
 });
 
 test('what it was told a moment ago ends when it had time to notify', () => {
   const memory = memoryInLife('monday');
-  memory.told(alert, ahead, noonMs);
+  memory.told(alert, ahead, alert.severity, noonMs);
   expect(memory.howToEnd(alert, taken('firing'), at(5))).toEqual({ firingUntilMs: at(60) });
 });
 
@@ -44,12 +44,12 @@ test('what this process has not told it is told first, when it may know it from 
 
 test('after it was started anew, even an end that it had taken is told again from the beginning', () => {
   const memory = memoryInLife('monday');
-  memory.told(alert, ahead, noonMs);
-  memory.told(alert, ended, at(60));
+  memory.told(alert, ahead, alert.severity, noonMs);
+  memory.told(alert, ended, alert.severity, at(60));
   expect(memory.howToEnd(alert, taken('resolved'), at(120))).toEqual(ended);
   memory.begin('tuesday');
   expect(memory.howToEnd(alert, taken('resolved'), at(120))).toEqual({ firingUntilMs: at(180) });
-  memory.told(alert, { firingUntilMs: at(180) }, at(120));
+  memory.told(alert, { firingUntilMs: at(180) }, alert.severity, at(120));
   expect(memory.howToEnd(alert, taken('resolved'), at(179))).toEqual({ firingUntilMs: at(180) });
   expect(memory.howToEnd(alert, taken('resolved'), at(180))).toEqual(ended);
 });
@@ -65,7 +65,7 @@ test('a process that was started anew tells from the beginning what ended before
 
 test('one that does not say when it was started is taken for the same', () => {
   const memory = memoryInLife(null);
-  memory.told(alert, ahead, noonMs);
+  memory.told(alert, ahead, alert.severity, noonMs);
   memory.begin(null);
   memory.begin('monday');
   expect(memory.howToEnd(alert, taken('firing'), at(60))).toEqual(ended);
@@ -73,18 +73,18 @@ test('one that does not say when it was started is taken for the same', () => {
 
 test('a second incident has its own time to notify', () => {
   const memory = memoryInLife('monday');
-  memory.told(alert, ahead, noonMs);
-  memory.told(alert, ended, at(60));
-  memory.told(alert, ahead, at(100));
+  memory.told(alert, ahead, alert.severity, noonMs);
+  memory.told(alert, ended, alert.severity, at(60));
+  memory.told(alert, ahead, alert.severity, at(100));
   expect(memory.howToEnd(alert, taken('firing'), at(110))).toEqual({ firingUntilMs: at(160) });
 });
 
 test('what was not told for an hour is forgotten, the rest is kept', () => {
   const memory = memoryInLife('monday');
   const other = anAlert({ labels: { organization_id: '2' } });
-  memory.told(alert, ahead, noonMs);
-  memory.told(other, ahead, at(10));
-  memory.told(other, ahead, at(3600));
+  memory.told(alert, ahead, alert.severity, noonMs);
+  memory.told(other, ahead, other.severity, at(10));
+  memory.told(other, ahead, other.severity, at(3600));
   expect(memory.howToEnd(alert, taken('firing'), at(3601))).toEqual({ firingUntilMs: at(3661) });
   expect(memory.howToEnd(other, taken('firing'), at(3601))).toEqual(ended);
 });
@@ -104,7 +104,7 @@ describe('what goes on as a part of an incident of many', () => {
 
   test('ends at once, before anybody was notified of it', () => {
     const memory = memoryInLife('monday');
-    memory.told(alert, ahead, noonMs);
+    memory.told(alert, ahead, alert.severity, noonMs);
     expect(memory.howToEnd(folded, taken('firing'), at(5))).toEqual(ended);
   });
 
@@ -117,9 +117,9 @@ describe('what goes on as a part of an incident of many', () => {
     const memory = memoryInLife(new Date(noonMs).toISOString());
     const until = { firingUntilMs: at(65) };
     expect(memory.howToEnd(folded, taken('firing', at(-3600)), at(5))).toEqual(until);
-    memory.told(folded, until, at(5));
+    memory.told(folded, until, folded.severity, at(5));
     expect(memory.howToEnd(folded, taken('firing', at(-3600)), at(30))).toEqual(until);
-    memory.told(folded, until, at(30));
+    memory.told(folded, until, folded.severity, at(30));
     expect(memory.howToEnd(folded, taken('firing', at(-3600)), at(64))).toEqual(until);
     expect(memory.howToEnd(folded, taken('firing', at(-3600)), at(65))).toEqual(ended);
   });

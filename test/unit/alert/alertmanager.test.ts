@@ -236,6 +236,25 @@ test('another severity ends the old label set in the same post', async () => {
   ]);
 });
 
+test('what begins by another severity ends what fires there for its former end alone', async () => {
+  const instance = await startInstance();
+  const sink = makeAlertmanagerSink({ urls: [instance.url] });
+  await sink.post([{ ...ended, sent: sentAs({ state: 'firing' }) }], noonMs + minuteMs);
+  const again = { ...alert, severity: 'critical' as const, startsAtMs: noonMs + 2 * minuteMs };
+  const offered = sentAs({ state: null, severity: 'critical' });
+  for (let times = 0; times < 2; times += 1)
+    await sink.post([{ ...again, sent: offered }], noonMs + 2 * minuteMs);
+  const told = instance.posts.map((post) => post.map(({ labels, endsAt }) => [labels?.severity, endsAt]));
+  expect(told).toEqual([
+    [['warning', '2026-03-01T12:02:00.000Z']],
+    [
+      ['critical', '2026-03-01T12:07:00.000Z'],
+      ['warning', '2026-03-01T12:02:00.000Z'],
+    ],
+    [['critical', '2026-03-01T12:07:00.000Z']],
+  ]);
+});
+
 test('an end goes to the label set that is known', async () => {
   const instance = await startInstance();
   const sink = makeAlertmanagerSink({ urls: [instance.url], openMs: 0 });
