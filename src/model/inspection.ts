@@ -90,6 +90,7 @@ export interface Inspection {
   ledger(): Promise<Ledger>;
   counts(): Promise<{
     due: number;
+    /** What is due among them. */
     waiting: number;
     parked: number;
     quarantined: number;

@@ -57,11 +57,13 @@ export function observeGauges(meter: Meter, gauges: Gauges): () => void {
         result.observe(reachable, writable);
         if (answers === null) return;
         const [counts, { firing, over, unattendedMs }, endedMs, syncs] = answers;
-        result.observe(pending, counts.due + counts.waiting);
+        result.observe(pending, counts.waiting);
         result.observe(ages.oldest, (counts.oldestWaitingAgeMs ?? 0) / 1000);
         result.observe(unsent, counts.unsent);
+        // What is due waits as well, where the store counts.
+        const states = { ...counts, waiting: counts.waiting - counts.due };
         for (const state of ['due', 'waiting', 'parked', 'quarantined'] as const) {
-          result.observe(tasks, counts[state], { state });
+          result.observe(tasks, states[state], { state });
         }
         for (const [access, count] of Object.entries(counts.organizations)) {
           result.observe(organizations, count, { access });
@@ -90,20 +92,22 @@ export function observeGauges(meter: Meter, gauges: Gauges): () => void {
 
 /** What the store says within 800 ms: whether it takes writes, 0 or 1, and what it counts, null where it says nothing. */
 async function answersOf(gauges: Gauges) {
-  // First: on a large store it would wait behind what is counted.
+  const sinceMs = performance.now();
   const ready = gauges.ready().then(
     () => 1,
     () => 0,
   );
+  // Answered before anything is counted: what is asked for at once is answered at once, and counting a large store takes seconds.
+  const writable = await inTime(ready, answerMs);
+  if (writable === null) return { writable: 0, answers: null };
   const counted = Promise.all([gauges.counts(), gauges.alerts(), gauges.endedByFaultMs(), gauges.syncs()]);
-  const [writable, answers] = await Promise.all([inTime(ready), inTime(counted)]);
-  return { writable: writable ?? 0, answers };
+  return { writable, answers: await inTime(counted, answerMs - (performance.now() - sinceMs)) };
 }
 
 /** null where it takes longer. */
-async function inTime<Answer>(work: Promise<Answer>): Promise<Answer | null> {
+async function inTime<Answer>(work: Promise<Answer>, withinMs: number): Promise<Answer | null> {
   const late = Promise.withResolvers<null>();
-  const overdue = setTimeout(() => late.resolve(null), answerMs);
+  const overdue = setTimeout(() => late.resolve(null), withinMs);
   return Promise.race([work, late.promise]).finally(() => clearTimeout(overdue));
 }
 

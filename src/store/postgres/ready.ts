@@ -19,6 +19,9 @@ const needed = [
   ...['tasks', 'lanes'].map((table) => ({ table, right: 'UPDATE' })),
 ];
 
+/** From which it takes numbers by hand: whoever grants on tables alone forgets it. */
+const numbering = 'tasks_id_seq';
+
 /**
  * Throws `store.unavailable` when nothing can be written, a table of deliveries cannot be written to, or a delivery to any process
  * found no room in the last 30 s.
@@ -30,9 +33,11 @@ export async function ready({ database, nowMs }: Context): Promise<void> {
      ON CONFLICT (name) DO UPDATE SET value = m.value + 1
      RETURNING (SELECT value FROM meta WHERE name = 'no-room-at') AS no_room_at,
        ARRAY(SELECT n.need || ' on ' || n.at FROM unnest($1::text[], $2::text[]) AS n (at, need)
-         WHERE NOT has_table_privilege(n.at, n.need)) AS forbidden`,
+         WHERE NOT has_table_privilege(n.at, n.need)
+         UNION ALL SELECT 'USAGE on ' || $3::text WHERE NOT has_sequence_privilege($3, 'USAGE, UPDATE')) AS forbidden`,
     needed.map(({ table }) => table),
     needed.map(({ right }) => right),
+    numbering,
   );
   const forbidden = row!.forbidden as string[];
   if (forbidden.length > 0)

@@ -16,6 +16,7 @@ import { dirname, resolve } from 'node:path';
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
 import { Problem } from '../../model/problem';
 import { migrations } from './migrations';
+import { Displaced, logOf, makePlace, mustHaveFile } from './place';
 
 type Value = string | number | null;
 export type Row = Record<string, Value>;
@@ -129,23 +130,9 @@ export function openDatabase(path: string): Database {
       connection.close();
     },
   };
-  migrate(connection, database);
   if (file !== ':memory:') database.mustStand = makePlace(file);
+  migrate(connection, database);
   return database;
-}
-
-/** SQLite goes on writing to files that were removed, moved or replaced, and says nothing. Asks twice what a path is: some 3 µs. */
-function makePlace(file: string): () => void {
-  const idOf = (path: string) => statSync(path, { bigint: true, throwIfNoEntry: false })?.ino;
-  const opened = [file, `${file}-wal`].map((path) => ({ path, id: idOf(path) }));
-  return () => {
-    for (const { path, id } of opened)
-      if (idOf(path) !== id)
-        throw new Problem(
-          'store.unavailable',
-          `${path} is not the file that was opened: it was removed, moved or replaced. Put it back, or restart on what is there`,
-        );
-  };
 }
 
 /** With the lock that keeps others out, and with the log without which a commit would not be on disk. */
@@ -154,6 +141,7 @@ function openConnection(file: string): DatabaseSync {
   try {
     if (file !== ':memory:') makeFolder(dirname(file));
     mustBeOurs(file);
+    mustHaveFile(file);
     connection = new DatabaseSync(file, { timeout: 0 });
     connection.exec('PRAGMA page_size = 8192; PRAGMA locking_mode = EXCLUSIVE');
     const answer = connection.prepare('PRAGMA journal_mode = WAL').get() as { journal_mode: string };
@@ -309,7 +297,7 @@ function commitsUntilFull(commits: number, pages: number): number {
 }
 
 function walBytes(file: string): number {
-  return statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0;
+  return statSync(logOf(file), { throwIfNoEntry: false })?.size ?? 0;
 }
 
 /** Applies the steps that are not recorded yet, each in a transaction of its own. */
@@ -329,6 +317,7 @@ function migrate(connection: DatabaseSync, database: Database): void {
 
 /** What takes nothing may still be read, and each call finds out for itself. */
 export function mayBeRead(error: unknown): boolean {
+  if (error instanceof Displaced) return true;
   const code = (error as { errcode?: number }).errcode;
   return code !== undefined && (code === writeFailed || readableCodes.has(code & 0xff));
 }

@@ -41,6 +41,20 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'readiness of a scaled 
     expect(await store.put(deliveryOf(1, [hintOf('1')]))).toMatchObject({ due: 1 });
   });
 
+  test('without the numbers of tasks it is not there, since no new resource is kept', async () => {
+    await server.query('REVOKE ALL ON SEQUENCE tasks_id_seq FROM app', database);
+    const [put, ready] = await Promise.allSettled([
+      store.put(deliveryOf(1, [hintOf('unnumbered')])),
+      store.ready(),
+    ]);
+    await server.query('GRANT USAGE ON SEQUENCE tasks_id_seq TO app', database);
+    expect(put).toMatchObject({ reason: { message: expect.stringContaining('permission denied') } });
+    expect(ready).toMatchObject({
+      reason: { code: 'store.unavailable', message: 'the database grants no USAGE on tasks_id_seq' },
+    });
+    await store.ready();
+  });
+
   test.each(
     tables.flatMap((table) => ['INSERT', 'SELECT', 'UPDATE'].map((right) => [right, table] as const)),
   )('without %s on %s it is there just when a delivery is kept all the same', async (right, table) => {

@@ -144,6 +144,8 @@ test('log lines that are gone are counted', async () => {
 test('gauges show what the store counts', async () => {
   const text = await telemetry.metricsText();
   expect(text).toContain('tramline_inbox_pending 7\n');
+  expect(text).toContain('tramline_tasks{state="due"} 3\n');
+  expect(text).toContain('tramline_tasks{state="waiting"} 4\n');
   expect(text).toContain('tramline_inbox_oldest_pending_age_seconds 1.5\n');
   expect(text).toContain('tramline_organizations{access="terms-required"} 1\n');
   expect(text).toContain('tramline_alerts_active{severity="warning"} 1\n');
@@ -213,6 +215,29 @@ test('a store that hangs is not reachable before whoever collects gives up, also
   failing.stop();
   await other.shutdown();
   jest.useRealTimers();
+});
+
+test('a store is asked whether it takes writes before it counts, which takes its time', async () => {
+  const other = startTelemetry(options);
+  const asked: string[] = [];
+  const failing = makeMetrics(other.meter, {
+    ...gauges,
+    async ready() {
+      asked.push('ready');
+      await new Promise(setImmediate);
+      asked.push('answered');
+    },
+    counts: () => {
+      asked.push('counts');
+      return new Promise<never>(() => {});
+    },
+  });
+  const text = await other.metricsText();
+  expect(asked).toEqual(['ready', 'answered', 'counts']);
+  expect(text).toContain('tramline_store_reachable 1\n');
+  expect(text).not.toContain('tramline_inbox_pending ');
+  failing.stop();
+  await other.shutdown();
 });
 
 test('a store that answers and takes no writes is not reachable, and what it counts is shown', async () => {

@@ -106,8 +106,8 @@ export const syncEnd: SyncEnd = {
 export const gauges: Gauges = {
   ready: async () => {},
   counts: async () => ({
-    due: 4,
-    waiting: 3,
+    due: 3,
+    waiting: 7,
     parked: 2,
     quarantined: 1,
     unsent: 5,

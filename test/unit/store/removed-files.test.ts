@@ -2,11 +2,12 @@
  * SQLite writes on to files that somebody removed, moved or replaced: whatever would be answered 204 by then is refused, and
  * kept again once they are where they were.
  */
-import { copyFileSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
+import { copyFileSync, mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Store } from '../../../src/model/store';
 import { openStoreHere } from '../../../src/store/open-store';
+import { openEngine } from '../../../src/store/sqlite/engine';
 import { settingsFor } from '../../contract/open-sqlite';
 import { deliveryOf, hintOf } from '../../contract/store-hand';
 
@@ -56,4 +57,62 @@ test('what is asked for is answered from it all the same', async () => {
   await put('1');
   rmSync(file);
   expect(await store.counts()).toMatchObject({ due: 1 });
+});
+
+test('what is asked for beside a delivery that is refused is answered from it as well', () => {
+  const engine = openEngine(settingsFor(join(folder, 'other.db')), Date.now);
+  rmSync(join(folder, 'other.db'));
+  const [put, counts] = engine.execute([
+    { verb: 'put', args: [deliveryOf(1, [hintOf('1')])] },
+    { verb: 'counts', args: [] },
+  ]);
+  expect(put).toMatchObject({ problem: { code: 'store.unavailable' } });
+  expect(counts).toMatchObject({ value: { due: 0 } });
+  engine.close();
+});
+
+test('where the file is named by a link, its log is looked for beside the file', async () => {
+  const real = join(folder, 'elsewhere');
+  mkdirSync(real);
+  const link = join(folder, 'link.db');
+  symlinkSync(join(real, 'linked.db'), link);
+  const linked = openStoreHere(settingsFor(link), Date.now);
+  await linked.put(deliveryOf(1, [hintOf('1')]));
+  rmSync(join(real, 'linked.db-wal'));
+  await expect(linked.put(deliveryOf(1, [hintOf('2')]))).rejects.toMatchObject({
+    code: 'store.unavailable',
+    message: expect.stringContaining('linked.db-wal is not the file'),
+  });
+  await linked.close();
+});
+
+test('a path that cannot be asked for is a store that is away, and no fault of the delivery', async () => {
+  const [inner, aside] = [join(folder, 'inner'), join(folder, 'aside')];
+  mkdirSync(inner);
+  const other = openStoreHere(settingsFor(join(inner, 'store.db')), Date.now);
+  renameSync(inner, aside);
+  symlinkSync(inner, inner);
+  await expect(other.put(deliveryOf(1, [hintOf('1')]))).rejects.toMatchObject({
+    code: 'store.unavailable',
+    message: expect.stringContaining('ELOOP'),
+  });
+  rmSync(inner);
+  renameSync(aside, inner);
+  expect(await other.put(deliveryOf(1, [hintOf('1')]))).toMatchObject({ due: 1 });
+  await other.close();
+});
+
+test('a log whose file is away is left alone by a start, and opened again beside it', async () => {
+  await put('1');
+  // As a killed process leaves them.
+  for (const suffix of ['', '-wal']) copyFileSync(file + suffix, join(folder, `killed.db${suffix}`));
+  const killed = join(folder, 'killed.db');
+  renameSync(killed, join(folder, 'aside'));
+  expect(() => openStoreHere(settingsFor(killed), Date.now)).toThrow(
+    expect.objectContaining({ code: 'settings.invalid', message: expect.stringContaining('killed.db-wal') }),
+  );
+  renameSync(join(folder, 'aside'), killed);
+  const back = openStoreHere(settingsFor(killed), Date.now);
+  expect(await back.ledger()).toMatchObject({ accepted: 1 });
+  await back.close();
 });
