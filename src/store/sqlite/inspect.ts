@@ -160,19 +160,7 @@ export function counts(context: Context) {
   const { database } = context;
   const nowMs = context.nowMs();
   const number = (sql: string): number => Number(Object.values(database.get(sql)!)[0]);
-  let due = 0;
-  let waiting = 0;
-  let parked = 0;
-  const lanes = database.all(
-    `SELECT lane, count(*) AS waiting, sum(due_at <= ?) AS due FROM tasks WHERE due_at IS NOT NULL GROUP BY lane`,
-    nowMs,
-  );
-  for (const lane of lanes) {
-    if ((context.organizations.get(String(lane.lane))?.access ?? 'active') === 'active') {
-      due += Number(lane.due);
-      waiting += Number(lane.waiting);
-    } else parked += Number(lane.waiting);
-  }
+  const { due, waiting, parked, oldestMs } = countTasks(context, nowMs);
   const organizations: Record<Access, number> = {
     active: 0,
     'terms-required': 0,
@@ -191,23 +179,37 @@ export function counts(context: Context) {
     parked,
     quarantined: number(`SELECT count(*) FROM quarantine WHERE state = 'waiting'`),
     unsent: unsentCount(context),
-    oldestWaitingAgeMs: oldestWaitingAgeMs(context, nowMs),
+    oldestWaitingAgeMs: oldestMs === null ? null : nowMs - oldestMs,
     organizations,
   };
 }
 
-/** What settles is not old before its time, and what is being read still waits. After a block its time begins anew. */
-function oldestWaitingAgeMs({ database, leases }: Context, nowMs: number): number | null {
-  const columns = 'lane, coalesce(covered_hint_at, first_hint_at) AS hinted_at FROM tasks';
-  const row = database.get(
-    `SELECT min(max(t.hinted_at, coalesce(o.since, 0))) AS oldest FROM (
-       SELECT ${columns} WHERE due_at IS NOT NULL AND (due_at <= ? OR state <> 'settling')
-       UNION ALL SELECT ${columns} WHERE id IN (SELECT value FROM json_each(?))) t
-     LEFT JOIN organizations o ON o.id = t.lane WHERE coalesce(o.access, 'active') = 'active'`,
+/**
+ * One walk through the index of what waits, which holds all that is asked for here: a million tasks take a tenth of a second
+ * of the one thread. What settles is not old before its time, and what is being read still waits. After a block its time
+ * begins anew.
+ */
+function countTasks({ database, leases }: Context, nowMs: number) {
+  const hintedAt = 'coalesce(covered_hint_at, first_hint_at)';
+  const rows = database.all(
+    `SELECT coalesce(o.access, 'active') = 'active' AS active, sum(t.waiting) AS waiting, sum(t.due) AS due,
+       min(max(t.hinted_at, coalesce(o.since, 0))) AS oldest
+     FROM (
+       SELECT lane, count(*) AS waiting, sum(due_at <= ?1) AS due,
+         min(iif(due_at <= ?1 OR state <> 'settling', ${hintedAt}, NULL)) AS hinted_at
+       FROM tasks WHERE due_at IS NOT NULL GROUP BY lane
+       UNION ALL SELECT lane, 0, 0, ${hintedAt} FROM tasks WHERE id IN (SELECT value FROM json_each(?2))
+     ) t LEFT JOIN organizations o ON o.id = t.lane GROUP BY active`,
     nowMs,
     JSON.stringify([...leases.keys()]),
   );
-  return row?.oldest == null ? null : nowMs - Number(row.oldest);
+  const [active, blocked] = [1, 0].map((of) => rows.find((row) => row.active === of));
+  return {
+    due: Number(active?.due ?? 0),
+    waiting: Number(active?.waiting ?? 0),
+    parked: Number(blocked?.waiting ?? 0),
+    oldestMs: active?.oldest == null ? null : Number(active.oldest),
+  };
 }
 
 /** Of those that are blocked: when the last valid consent that sees it ends; left out where one never does by itself. */

@@ -434,4 +434,12 @@ CREATE INDEX outbox_unsent_by_topic ON outbox (topic, id) WHERE state = 0;
 CREATE INDEX outbox_logged ON outbox (id) WHERE state = 1;
 `,
   },
+  {
+    name: '0027-waiting-counted',
+    sql: `
+-- What is counted of all that waits stands in the index beside its order, so that nobody reads the tasks themselves for it.
+DROP INDEX tasks_waiting;
+CREATE INDEX tasks_waiting ON tasks (lane, due_at, first_hint_at, covered_hint_at, state) WHERE due_at IS NOT NULL;
+`,
+  },
 ];

@@ -1,0 +1,107 @@
+/**
+ * No statement of a journey walks through a table that grows: the embedded store looks up every row by an index. And what
+ * is counted of all that waits, for gauges and alerts, stands in the index itself: the one thread reads no task for it.
+ */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Database } from '../../../src/store/sqlite/database';
+import { settingsFor } from '../../contract/open-sqlite';
+import { address, aliasHintOf, aliasOf, draftOf, Hand, hintOf, terms } from '../../contract/store-hand';
+
+let opened: Database;
+let statements: Set<string> | null = null;
+
+jest.mock('../../../src/store/sqlite/database', () => {
+  const real = jest.requireActual('../../../src/store/sqlite/database');
+  return {
+    ...real,
+    openDatabase(file: string): Database {
+      const database: Database = real.openDatabase(file);
+      opened = database;
+      return {
+        ...database,
+        all(sql, ...values) {
+          statements?.add(sql);
+          return database.all(sql, ...values);
+        },
+        get(sql, ...values) {
+          statements?.add(sql);
+          return database.get(sql, ...values);
+        },
+      };
+    },
+  };
+});
+
+import type { Store } from '../../../src/model/store';
+import { openStoreHere } from '../../../src/store/open-store';
+
+/** Bounded: the runs that are kept, the tasks of one delivery, what a statement was handed. */
+const bounded = /SCAN (e|n|named|sync_runs|json_each|CONSTANT ROW)\b/;
+
+let folder: string;
+let nowMs: number;
+let store: Store;
+let hand: Hand;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'tramline-plans-'));
+  nowMs = Date.parse('2026-01-01T00:00:00Z');
+  store = openStoreHere(settingsFor(join(folder, 'store.db')), () => nowMs);
+  const advance = (ms: number) => {
+    nowMs += ms;
+  };
+  const reopen = async () => store;
+  hand = new Hand({ store, advance, nowMs: () => nowMs, reopen, close: () => store.close() });
+});
+afterEach(async () => {
+  await store.close();
+  rmSync(folder, { recursive: true });
+});
+
+/** How each statement that `act` asks finds its rows, a line each. */
+async function plansOf(act: () => Promise<unknown>): Promise<string[]> {
+  statements = new Set();
+  await act();
+  const asked = [...statements];
+  statements = null;
+  return asked.flatMap((sql) =>
+    opened.all(`EXPLAIN QUERY PLAN ${sql}`).map(({ detail }) => `${detail}: ${sql}`),
+  );
+}
+
+test('every row that a journey tells is looked up', async () => {
+  await hand.publish('1', 'a');
+  await hand.put([aliasHintOf('1')]);
+  await hand.finish(await hand.takeAt(aliasOf('1')), draftOf('1', 'b'));
+  await hand.observe(terms);
+  await hand.put([hintOf('1')]);
+  const ids = (await hand.records()).map(({ eventId }) => eventId);
+  const told = [
+    'd1',
+    'd2',
+    'd3',
+    'd9',
+    address('1'),
+    aliasOf('1'),
+    ...ids,
+    '0123456789abcdef0123456789abcdef',
+  ];
+  const plans = await plansOf(async () => {
+    for (const of of told) await store.explain(of);
+  });
+  expect(plans.length).toBeGreaterThan(10);
+  expect(plans.filter((plan) => plan.startsWith('SCAN') && !bounded.test(plan))).toEqual([]);
+});
+
+test('what waits is counted without reading a task', async () => {
+  await hand.put([hintOf('1')]);
+  await hand.observe(terms);
+  const plans = await plansOf(() => Promise.all([store.counts(), store.alertInputs()]));
+  const ofTasks = plans.filter((plan) => /^(SCAN|SEARCH) (tasks|t) /.test(plan));
+  // What is being read, which is as much as is read at once, is looked up.
+  const walked = ofTasks.filter((plan) => !plan.includes('USING INTEGER PRIMARY KEY'));
+  expect(walked.length).toBeGreaterThan(1);
+  for (const plan of walked) expect(plan).toContain('USING COVERING INDEX tasks_waiting');
+});
