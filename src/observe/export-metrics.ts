@@ -10,8 +10,8 @@ import {
   type MetricProducer,
   type MetricReader,
   PeriodicExportingMetricReader,
-  type PushMetricExporter,
 } from '@opentelemetry/sdk-metrics';
+import { forgetGauges } from './metric-readers';
 
 export interface MetricsExport {
   protocol: 'http/protobuf' | 'http/json' | 'grpc';
@@ -26,8 +26,10 @@ export function makeMetricsExport(
   { protocol, intervalMs }: MetricsExport,
   histograms: MetricProducer,
 ): MetricReader {
+  const exporter = makeExporter(protocol);
+  exporter.selectAggregationTemporality = forgetGauges(exporter.selectAggregationTemporality.bind(exporter));
   return new PeriodicExportingMetricReader({
-    exporter: makeExporter(protocol),
+    exporter,
     exportIntervalMillis: intervalMs,
     exportTimeoutMillis: Math.min(intervalMs, timeoutMsMax),
     metricProducers: [histograms],
@@ -35,7 +37,7 @@ export function makeMetricsExport(
 }
 
 /** Each protocol brings libraries of its own: only the one that is spoken is loaded. */
-function makeExporter(protocol: MetricsExport['protocol']): PushMetricExporter {
+function makeExporter(protocol: MetricsExport['protocol']) {
   if (protocol === 'grpc') {
     const grpc = require('@opentelemetry/exporter-metrics-otlp-grpc') as typeof Grpc;
     return new grpc.OTLPMetricExporter();

@@ -12,6 +12,9 @@ const delayResolutionMs = 20;
 /** A store that hangs says so after seconds; whoever collects does not wait for as long, and would be given what was true before. */
 const answerMs = 800;
 
+/** A count that took longer than a collection is told so long after its end, and nothing from then on. */
+const lateMsMax = 60_000;
+
 /** The counted faults tell their place, and this is one of them. */
 const ofProcess: { place: Place } = { place: 'process' };
 
@@ -46,6 +49,7 @@ export function observeGauges(meter: Meter, gauges: Gauges): () => void {
   const sandbox = gauge('tramline.sandbox_left', 'What the provider’s sandbox leaves, by limit.');
   const lag = gauge('nodejs.eventloop.delay.p99', 'Delay of the event loop since the last collection.', 's');
   const started = gauge('process.start_time', 'When the process began, since the epoch.', 's');
+  const ask = makeAsk(gauges);
   meter.addBatchObservableCallback(
     async (result) => {
       result.observe(lag, Math.max(0, delay.percentile(99) / 1e9 - delayResolutionMs / 1000));
@@ -53,7 +57,7 @@ export function observeGauges(meter: Meter, gauges: Gauges): () => void {
       result.observe(started, performance.timeOrigin / 1000);
       for (const { limit, left } of gauges.sandboxLeft?.() ?? []) result.observe(sandbox, left, { limit });
       try {
-        const { writable, answers } = await answersOf(gauges);
+        const { writable, answers } = await ask();
         result.observe(reachable, writable);
         if (answers === null) return;
         const [counts, { firing, over, unattendedMs }, endedMs, syncs] = answers;
@@ -90,18 +94,37 @@ export function observeGauges(meter: Meter, gauges: Gauges): () => void {
   return () => void delay.disable();
 }
 
-/** What the store says within 800 ms: whether it takes writes, 0 or 1, and what it counts, null where it says nothing. */
-async function answersOf(gauges: Gauges) {
-  const sinceMs = performance.now();
-  const ready = gauges.ready().then(
-    () => 1,
-    () => 0,
-  );
-  // Answered before anything is counted: what is asked for at once is answered at once, and counting a large store takes seconds.
-  const writable = await inTime(ready, answerMs);
-  if (writable === null) return { writable: 0, answers: null };
-  const counted = Promise.all([gauges.counts(), gauges.alerts(), gauges.endedByFaultMs(), gauges.syncs()]);
-  return { writable, answers: await inTime(counted, answerMs - (performance.now() - sinceMs)) };
+/**
+ * What the store says within 800 ms: whether it takes writes, 0 or 1, and what it counts, null where it says nothing. One
+ * count at a time: what takes longer than a collection is told by the next one, and by no more than that.
+ */
+function makeAsk(gauges: Gauges) {
+  let counting: ReturnType<typeof count> | null = null;
+  let last: { counted: Awaited<ReturnType<typeof count>>; atMs: number } | null = null;
+
+  async function count() {
+    const counts = [gauges.counts(), gauges.alerts(), gauges.endedByFaultMs(), gauges.syncs()] as const;
+    const counted = await Promise.all(counts);
+    last = { counted, atMs: performance.now() };
+    return counted;
+  }
+
+  return async () => {
+    const sinceMs = performance.now();
+    const ready = gauges.ready().then(
+      () => 1,
+      () => 0,
+    );
+    // Answered before anything is counted: what is asked for at once is answered at once, and counting a large store takes seconds.
+    const writable = await inTime(ready, answerMs);
+    if (writable === null) return { writable: 0, answers: null };
+    counting ??= count().finally(() => {
+      counting = null;
+    });
+    const counted = await inTime(counting, answerMs - (performance.now() - sinceMs));
+    const isRecent = last !== null && performance.now() - last.atMs < lateMsMax;
+    return { writable, answers: counted ?? (isRecent ? last!.counted : null) };
+  };
 }
 
 /** null where it takes longer. */

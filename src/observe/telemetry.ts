@@ -4,13 +4,14 @@
  * port of its own, and patches no library.
  */
 import { type Meter, ROOT_CONTEXT, trace } from '@opentelemetry/api';
-import { PrometheusExporter, PrometheusSerializer } from '@opentelemetry/exporter-prometheus';
+import { PrometheusSerializer } from '@opentelemetry/exporter-prometheus';
 import { resourceFromAttributes } from '@opentelemetry/resources';
 import { type IMetricReader, MeterProvider, type ResourceMetrics } from '@opentelemetry/sdk-metrics';
 import type { Sampler } from '@opentelemetry/sdk-trace-base';
 import type * as ExportMetrics from './export-metrics';
 import type { MetricsExport } from './export-metrics';
 import { makeHistograms } from './histograms';
+import { makeTextReader } from './metric-readers';
 import { makeSparseTraces, makeTraceIds } from './sparse-traces';
 import { makeQuietTraces, makeRecordedTraces, type Traces } from './traces';
 import { tellUntaken } from './untaken';
@@ -58,11 +59,8 @@ export function startTelemetry(
     'service.instance.id': options.instance,
   });
   const histograms = makeHistograms(resource, Date.now);
-  const exporter = new PrometheusExporter({
-    preventServerStart: true,
-    metricProducers: [histograms.producer],
-  });
-  const readers: IMetricReader[] = [exporter];
+  const text = makeTextReader(histograms.producer);
+  const readers: IMetricReader[] = [text];
   if (options.exportMetrics !== null) {
     // Loaded only then, like the tracer: the exporters bring what they speak with.
     const { makeMetricsExport } = require('./export-metrics') as typeof ExportMetrics;
@@ -74,7 +72,7 @@ export function startTelemetry(
     meter: histograms.within(provider.getMeter('tramline')),
     traces: tracing?.traces ?? makeQuietTraces(),
     metricsText: async () => {
-      const { resourceMetrics } = await exporter.collect({ timeoutMillis: 1000 });
+      const { resourceMetrics } = await text.collect({ timeoutMillis: 1000 });
       return serializer.serialize(withUnitSuffixes(resourceMetrics));
     },
     shutdown: async (withinMs = shutdownMsMax) => {

@@ -2,6 +2,7 @@
 // only a process of its own can, and are shown with the whole service.
 import { createServer, type ServerHttp2Session } from 'node:http2';
 import type { AddressInfo } from 'node:net';
+import type { Gauges } from '../../../src/observe/lines';
 import { type Metrics, makeMetrics } from '../../../src/observe/metrics';
 import { startTelemetry, type Telemetry } from '../../../src/observe/telemetry';
 import { freePort } from '../../support/free-port';
@@ -21,10 +22,10 @@ const soon = { withinMs: 4000 };
 let telemetry: Telemetry;
 let metrics: Metrics;
 
-function start(port: number, intervalMs = 100): void {
+function start(port: number, intervalMs = 100, from: Gauges = gauges): void {
   process.env[endpoint] = `http://127.0.0.1:${port}`;
   telemetry = startTelemetry({ ...options, exportMetrics: { protocol: 'grpc', intervalMs } });
-  metrics = makeMetrics(telemetry.meter, gauges);
+  metrics = makeMetrics(telemetry.meter, from);
   metrics.fault('pipeline');
 }
 
@@ -32,14 +33,20 @@ afterEach(() => {
   delete process.env[endpoint];
 });
 
-/** Counts exports by their path, and answers each. */
+/** Keeps exports, by their path and whole, and answers each. */
 async function collector() {
   const paths: string[] = [];
+  const bodies: string[] = [];
   const sessions: ServerHttp2Session[] = [];
   const server = createServer()
     .on('session', (session) => sessions.push(session))
     .on('stream', (stream, headers) => {
       paths.push(String(headers[':path']));
+      let body = '';
+      stream.setEncoding('latin1').on('data', (part: string) => {
+        body += part;
+      });
+      stream.on('end', () => bodies.push(body));
       stream.respond({ ':status': 200, 'content-type': 'application/grpc' }, { waitForTrailers: true });
       stream.on('wantTrailers', () => stream.sendTrailers({ 'grpc-status': '0' }));
       stream.end(Buffer.alloc(5));
@@ -47,6 +54,7 @@ async function collector() {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
     paths,
+    bodies,
     port: (server.address() as AddressInfo).port,
     stop: () =>
       new Promise<void>((resolve) => {
@@ -77,6 +85,18 @@ test('they go out at the interval, and once more at the end', async () => {
   await stopMs();
   expect(last.paths).toHaveLength(1);
   await last.stop();
+});
+
+test('what a store counted is not sent once it says nothing', async () => {
+  const far = await collector();
+  let counts = gauges.counts;
+  start(far.port, 100, { ...gauges, counts: () => counts() });
+  await until(() => far.bodies.some((body) => body.includes('tramline.inbox_pending')), soon);
+  counts = () => Promise.reject(new Error('gone'));
+  await until(() => !far.bodies.at(-1)!.includes('tramline.inbox_pending'), soon);
+  expect(far.bodies.at(-1)).toContain('tramline.faults');
+  await stopMs();
+  await far.stop();
 });
 
 test('R12: a dead collector keeps nothing back, and holds up the end for two seconds at most', async () => {
