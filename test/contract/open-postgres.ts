@@ -1,5 +1,6 @@
 // The scaled store under test: one server for a suite, and for each case a database that looks like a new one. A database
-// is emptied and used again, since making one takes longer than most cases. The clock is moved by hand.
+// is emptied and used again, since making one takes longer than most cases. The clock is moved by hand. Whoever migrated it
+// owns it; the store is opened as a role that owns nothing, may create nothing, and has been granted what README says.
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
 import type { QuarantineReason } from '../../src/model/notification';
@@ -13,6 +14,15 @@ import type { DamageableStore } from './store-hand';
 export function postgresSettingsFor(url: string) {
   const { file: _file, ...settings } = settingsFor('');
   return { ...settings, url, connections: 4 };
+}
+
+/** All that a role needs to serve what another one has migrated. `app` is such a role. */
+export const grants = `REVOKE CREATE ON SCHEMA public FROM PUBLIC;
+  GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO app;
+  GRANT USAGE, SELECT ON ALL SEQUENCES IN SCHEMA public TO app`;
+
+export function asApp(url: string): string {
+  return Object.assign(new URL(url), { username: 'app' }).href;
 }
 
 /** Where a transaction of the store may be torn: it waits for one of these, and its connection ends. */
@@ -44,6 +54,7 @@ export async function startPostgresStores(): Promise<{
   stop(): Promise<void>;
 }> {
   const server = await startPostgres();
+  await server.query('CREATE ROLE app LOGIN');
   const free: string[] = [];
   const made: string[] = [];
   let empty = '';
@@ -55,13 +66,14 @@ export async function startPostgresStores(): Promise<{
     made.push(database);
     await (await open(postgresSettingsFor(server.url(database)))).close();
     await server.query(unanalyzed, database);
+    await server.query(grants, database);
     empty = await emptying(server.url(database));
     return database;
   }
 
   async function openPostgres(rules: Partial<StoreRules> = {}): Promise<DamageableStore> {
     const database = await take();
-    let settings = { ...postgresSettingsFor(server.url(database)), ...rules };
+    let settings = { ...postgresSettingsFor(asApp(server.url(database))), ...rules };
     let nowMs = Date.parse('2026-01-01T00:00:00Z');
     const setAside: QuarantineReason[] = [];
     const openAgain = () =>

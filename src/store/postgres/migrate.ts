@@ -68,11 +68,8 @@ export async function mustBeMigrated(config: ClientConfig): Promise<void> {
     await client.connect();
     await checkServer(client);
     await mustKeepSessions(client, config, answerMs);
-    const { rows } = await ask<{ there: boolean }>(
-      client,
-      `SELECT to_regclass('migrations') IS NOT NULL AS there`,
-    );
-    if (!rows[0]!.there) throw new Problem('store.older', 'the database holds no table of Tramline yet');
+    if (!(await isBegun(client)))
+      throw new Problem('store.older', 'the database holds no table of Tramline yet');
     const applied = await appliedSteps(client, migrations);
     if (migrations.every(({ name }) => applied.has(name))) return;
     throw new Problem('store.older', 'the database is of an older version');
@@ -90,9 +87,20 @@ function unusable(error: unknown): Problem | null {
   return isWrong ? new Problem('settings.invalid', String(message), error) : null;
 }
 
+async function isBegun(client: Client): Promise<boolean> {
+  const { rows } = await ask<{ there: boolean }>(
+    client,
+    `SELECT to_regclass('migrations') IS NOT NULL AS there`,
+  );
+  return rows[0]!.there;
+}
+
 async function applySteps(client: Client, steps: Migration[]): Promise<void> {
-  await client.query(`CREATE TABLE IF NOT EXISTS migrations (
-    name TEXT PRIMARY KEY, kind TEXT NOT NULL, at TIMESTAMPTZ NOT NULL DEFAULT clock_timestamp())`);
+  // Asked first: a role that may create nothing can serve what another one has migrated.
+  if (!(await isBegun(client))) {
+    await client.query(`CREATE TABLE IF NOT EXISTS migrations (
+      name TEXT PRIMARY KEY, kind TEXT NOT NULL, at TIMESTAMPTZ NOT NULL DEFAULT clock_timestamp())`);
+  }
   const applied = await appliedSteps(client, steps);
   for (const step of steps) {
     if (applied.has(step.name)) continue;

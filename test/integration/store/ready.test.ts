@@ -3,8 +3,11 @@
  */
 import { Client } from 'pg';
 import type { Store } from '../../../src/model/store';
+import { poolConfig } from '../../../src/store/postgres/database';
+import { migrate } from '../../../src/store/postgres/migrate';
+import { type Migration, migrations } from '../../../src/store/postgres/migrations';
 import { openPostgres } from '../../../src/store/postgres/open-postgres';
-import { postgresSettingsFor } from '../../contract/open-postgres';
+import { asApp, grants, postgresSettingsFor } from '../../contract/open-postgres';
 import { deliveryOf, hintOf } from '../../contract/store-hand';
 import { describeWithNeighbour } from '../../support/neighbour';
 import { type PostgresServer, postgresAvailable, startPostgres } from '../../support/postgres';
@@ -16,29 +19,34 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'readiness of a scaled 
   let database: string;
   let store: Store;
   let deliveries = 0;
-  /** As a role that has been granted what it needs, and owns nothing. */
+  /** As a role that has been granted what it needs, owns nothing and may create nothing. */
   beforeAll(async () => {
     server = await startPostgres();
     database = await server.createDatabase();
     await (await openPostgres(postgresSettingsFor(server.url(database)))).close();
-    await server.query(
-      `CREATE ROLE app LOGIN;
-       GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO app;
-       GRANT ALL ON ALL SEQUENCES IN SCHEMA public TO app;
-       GRANT CREATE, USAGE ON SCHEMA public TO app`,
-      database,
-    );
-    const url = Object.assign(new URL(server.url(database)), { username: 'app' });
-    store = await openPostgres(postgresSettingsFor(url.href));
+    await server.query(`CREATE ROLE app LOGIN; ${grants}`, database);
+    store = await openPostgres(postgresSettingsFor(asApp(server.url(database))));
   }, 60_000);
   afterAll(async () => {
-    await store.close();
+    await store?.close();
     await server.stop();
   });
 
   test('is there with the rights to read and write, and a delivery is kept', async () => {
     await store.ready();
     expect(await store.put(deliveryOf(1, [hintOf('1')]))).toMatchObject({ due: 1 });
+  });
+
+  test('a role that may create nothing is refused where a step is still to be made, and says why', async () => {
+    const step: Migration = { name: '9999-more', kind: 'expand', sql: 'CREATE TABLE more (id INT)' };
+    const migrating = migrate(poolConfig(postgresSettingsFor(asApp(server.url(database)))), [
+      ...migrations,
+      step,
+    ]);
+    await expect(migrating).rejects.toMatchObject({
+      code: 'settings.invalid',
+      message: 'permission denied for schema public',
+    });
   });
 
   test('without the numbers of tasks it is not there, since no new resource is kept', async () => {
