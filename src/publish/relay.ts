@@ -199,10 +199,11 @@ class OutboxRelay implements Relay {
       await this.takeOver();
       if (!(await this.open()) || !(await this.confirm())) return false;
     } else if (this.lease.isAging() && !(await this.confirm())) return false;
-    if (this.catchUp.isDue(this.nowMs()) && !(await this.readOn())) return false;
+    // Before the topics are read: only what is unsent is held against what stands there.
     this.resent ||=
       this.target.name !== 'kafka' || (await resendLogged(this.outbox, () => this.stillLeads()));
-    return this.resent;
+    if (!this.resent) return false;
+    return !this.catchUp.isDue(this.nowMs()) || this.readOn();
   }
 
   /** As the store is to see it when it gives rows and marks them. */

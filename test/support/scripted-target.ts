@@ -1,5 +1,8 @@
 // A publish target that does what the test says: each send takes the next line of its script, and every call is kept
-// in order. Without a line it acknowledges everything, with offsets that rise for each partition.
+// in order. Without a line it acknowledges everything, with offsets that rise for each partition. Whoever reads on is given
+// what was written beyond the place that is known.
+import { bytesHashOf } from '../../src/model/event';
+import type { FoundRecord } from '../../src/model/topic-end';
 import type { Batch, Failure, Outcome, PublishTarget, SendResult } from '../../src/publish/target';
 
 export type ScriptLine = (batches: Batch[]) => SendResult | Promise<SendResult>;
@@ -20,7 +23,7 @@ export type ScriptedTarget = PublishTarget & {
 };
 
 export function makeScriptedTarget(name: PublishTarget['name'] = 'kafka'): ScriptedTarget {
-  const offsets = new Map<string, number>();
+  const stands = new Map<string, { topic: string; partition: number; records: FoundRecord[] }>();
   const target: ScriptedTarget = {
     name,
     calls: [],
@@ -32,9 +35,13 @@ export function makeScriptedTarget(name: PublishTarget['name'] = 'kafka'): Scrip
     write: (batches) =>
       batches.map(({ topic, partition, rows }) => {
         const place = `${topic}/${partition}`;
-        const firstOffset = String(offsets.get(place) ?? 0);
-        offsets.set(place, Number(firstOffset) + rows.length);
-        for (const { key, sequence, headers, value } of rows) {
+        const records: FoundRecord[] = stands.get(place)?.records ?? [];
+        stands.set(place, { topic, partition, records });
+        const firstOffset = String(records.length);
+        for (const { key, sequence, eventId, headers, value } of rows) {
+          const bytesHash = bytesHashOf(JSON.stringify(headers), value);
+          const offset = String(records.length);
+          records.push({ key, sequence, eventId, bytesHash, deleted: false, offset });
           target.written.push({
             topic,
             partition,
@@ -51,7 +58,16 @@ export function makeScriptedTarget(name: PublishTarget['name'] = 'kafka'): Scrip
       if (problem !== undefined) throw problem;
     },
     partitionsOf: async (topic) => target.partitions.get(topic) ?? 1,
-    readOn: async () => ({ unread: [], denied: [] }),
+    async readOn(known, heard) {
+      for (const { topic, partition, records } of stands.values()) {
+        const end = known.find((one) => one.topic === topic && one.partition === partition);
+        const beyond = records.slice(Number(end?.nextOffset ?? 0));
+        const nextOffset = String(records.length);
+        if (beyond.length > 0 && !(await heard({ topic, partition, nextOffset, records: beyond })))
+          return null;
+      }
+      return { unread: [], denied: [] };
+    },
     async send(batches) {
       target.calls.push('send');
       target.sends.push(batches);

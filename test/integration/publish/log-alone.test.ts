@@ -60,6 +60,8 @@ function suite(open: () => Promise<StoreUnderTest>): void {
     await hand.publish('2', 'a');
   }
 
+  const sequences = () => kafka.written.map(({ sequence }) => sequence);
+
   test('what is decided after events went to Kafka waits for a worker that has brokers', async () => {
     await publishOneOfTwo();
     const alone = start(makeEventLogTarget(), 'log');
@@ -90,6 +92,32 @@ function suite(open: () => Promise<StoreUnderTest>): void {
     await hand.publish('3', 'a');
     expect(await alone.relay.step()).toBe('waiting');
     expect(await hand.store.unsentCount()).toBe(1);
+  });
+
+  test('what the log alone has does not go out under numbers that stand in Kafka', async () => {
+    for (const content of ['a', 'b']) await hand.publish('1', content);
+    const rows = await hand.records();
+    await sendAll(start(makeEventLogTarget(), 'log').relay);
+    // Another life of the store has sent as many of the same key.
+    const theirs = rows.map((row) => ({ ...row, eventId: `another-${row.eventId}` }));
+    kafka.write([{ topic: live, partition: 0, partitions: 1, rows: theirs }]);
+    await advance(leaseMs);
+    const { relay } = start(kafka, 'kafka');
+    await sendAll(relay);
+    expect(sequences()).toEqual([1, 2]);
+    await hand.publish('1', 'c');
+    await sendAll(relay);
+    expect(sequences()).toEqual([1, 2, 3]);
+  });
+
+  test('what was sent, and marked by a worker without brokers alone, is not sent behind what came after it', async () => {
+    for (const content of ['a', 'b']) await hand.publish('1', content);
+    const rows = await hand.records();
+    kafka.write([{ topic: live, partition: 0, partitions: 1, rows }]);
+    await hand.store.markSent([{ row: rows[0]!.row, partition: null, offset: null }]);
+    await sendAll(start(kafka, 'kafka').relay);
+    expect(sequences()).toEqual([1, 2]);
+    expect(await hand.store.unsentCount()).toBe(0);
   });
 
   test('that nobody with brokers leads is told after a quarter of a minute, since then, until one does', async () => {
