@@ -40,7 +40,7 @@ export function observeGauges(meter: Meter, gauges: Gauges): () => void {
   const alerts = gauge('tramline.alerts_active', 'Firing alerts, by severity.');
   const reachable = gauge(
     'tramline.store_reachable',
-    'Whether the store answered this collection and takes writes.',
+    'Whether the store takes writes, and said so when this was collected.',
   );
   const unread = gauge(
     'tramline.sync_unread_listings',
@@ -56,35 +56,30 @@ export function observeGauges(meter: Meter, gauges: Gauges): () => void {
       delay.reset();
       result.observe(started, performance.timeOrigin / 1000);
       for (const { limit, left } of gauges.sandboxLeft?.() ?? []) result.observe(sandbox, left, { limit });
-      try {
-        const { writable, answers } = await ask();
-        result.observe(reachable, writable);
-        if (answers === null) return;
-        const [counts, { firing, over, unattendedMs }, endedMs, syncs] = answers;
-        result.observe(pending, counts.waiting);
-        result.observe(ages.oldest, (counts.oldestWaitingAgeMs ?? 0) / 1000);
-        result.observe(unsent, counts.unsent);
-        // What is due waits as well, where the store counts.
-        const states = { ...counts, waiting: counts.waiting - counts.due };
-        for (const state of ['due', 'waiting', 'parked', 'quarantined'] as const) {
-          result.observe(tasks, states[state], { state });
-        }
-        for (const [access, count] of Object.entries(counts.organizations)) {
-          result.observe(organizations, count, { access });
-        }
-        // Of a store that takes no writes no alert can be saved, nor the lease of whoever evaluates them.
-        if (writable === 1) {
-          for (const [severity, count] of Object.entries(firing)) result.observe(alerts, count, { severity });
-          for (const { name, ageMs } of over) result.observe(ages.over, ageMs / 1000, { name });
-          result.observe(ages.unattended, (unattendedMs ?? performance.now()) / 1000);
-        }
-        result.observe(unread, syncs.unread);
-        if (syncs.wholeAgeMs !== null) result.observe(ages.whole, syncs.wholeAgeMs / 1000);
-        if (endedMs !== null) result.observe(ages.ended, endedMs / 1000, ofProcess);
-      } catch {
-        // The store's trouble is told by this gauge and by readiness; the other metrics are still worth having.
-        result.observe(reachable, 0);
+      const { writable, answers } = await ask();
+      result.observe(reachable, writable);
+      if (answers === null) return;
+      const [counts, { firing, over, unattendedMs }, endedMs, syncs] = answers;
+      result.observe(pending, counts.waiting);
+      result.observe(ages.oldest, (counts.oldestWaitingAgeMs ?? 0) / 1000);
+      result.observe(unsent, counts.unsent);
+      // What is due waits as well, where the store counts.
+      const states = { ...counts, waiting: counts.waiting - counts.due };
+      for (const state of ['due', 'waiting', 'parked', 'quarantined'] as const) {
+        result.observe(tasks, states[state], { state });
       }
+      for (const [access, count] of Object.entries(counts.organizations)) {
+        result.observe(organizations, count, { access });
+      }
+      // Of a store that takes no writes no alert can be saved, nor the lease of whoever evaluates them.
+      if (writable === 1) {
+        for (const [severity, count] of Object.entries(firing)) result.observe(alerts, count, { severity });
+        for (const { name, ageMs } of over) result.observe(ages.over, ageMs / 1000, { name });
+        result.observe(ages.unattended, (unattendedMs ?? performance.now()) / 1000);
+      }
+      result.observe(unread, syncs.unread);
+      if (syncs.wholeAgeMs !== null) result.observe(ages.whole, syncs.wholeAgeMs / 1000);
+      if (endedMs !== null) result.observe(ages.ended, endedMs / 1000, ofProcess);
     },
     [
       ...[pending, tasks, unsent, organizations, alerts, reachable, unread, sandbox, lag, started],
@@ -99,7 +94,7 @@ export function observeGauges(meter: Meter, gauges: Gauges): () => void {
  * count at a time: what takes longer than a collection is told by the next one, and by no more than that.
  */
 function makeAsk(gauges: Gauges) {
-  let counting: ReturnType<typeof count> | null = null;
+  let counting: Promise<Awaited<ReturnType<typeof count>> | null> | null = null;
   let last: { counted: Awaited<ReturnType<typeof count>>; atMs: number } | null = null;
 
   async function count() {
@@ -118,9 +113,15 @@ function makeAsk(gauges: Gauges) {
     // Answered before anything is counted: what is asked for at once is answered at once, and counting a large store takes seconds.
     const writable = await inTime(ready, answerMs);
     if (writable === null) return { writable: 0, answers: null };
-    counting ??= count().finally(() => {
-      counting = null;
-    });
+    counting ??= count()
+      // What cannot be counted is missing, which is seen; whether the store takes writes it has said.
+      .catch(() => {
+        last = null;
+        return null;
+      })
+      .finally(() => {
+        counting = null;
+      });
     const counted = await inTime(counting, answerMs - (performance.now() - sinceMs));
     const isRecent = last !== null && performance.now() - last.atMs < lateMsMax;
     return { writable, answers: counted ?? (isRecent ? last!.counted : null) };

@@ -90,7 +90,7 @@ function partsOf({ receives, store, provider, kafka, sinks, alerts }: CheckDoors
       name: 'store',
       door: store,
       absent: 'not asked',
-      next: 'Look at DATABASE_URL and at the disk or server behind it.',
+      next: 'Do as it says, or look at DATABASE_URL and at the disk or server behind it.',
     },
     {
       name: 'provider',

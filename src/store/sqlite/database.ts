@@ -180,6 +180,7 @@ export function mustBeCurrent(file: string): void {
 
 /** Nothing is made or changed. */
 function recordedSteps(file: string): Set<string> {
+  mustHaveFile(file);
   if (!existsSync(file)) throw new Problem('settings.invalid', `${file} is not there: no store was found`);
   let connection: DatabaseSync | null = null;
   try {
@@ -209,6 +210,7 @@ function isUnknownName(error: unknown): boolean {
 
 /** Whether a store could be made here, which nobody does. Throws `settings.invalid` where it could not. */
 export function mustBeMakeable(file: string): void {
+  mustHaveFile(file);
   let folder = dirname(file);
   while (!existsSync(folder)) folder = dirname(folder);
   try {

@@ -2,26 +2,39 @@
  * Where the files of an open store are. SQLite goes on writing to files that were removed, moved or exchanged for others, and
  * says nothing: whoever opens the path next finds nothing of that. Asked before each commit that wrote; some 3 µs.
  */
-import { existsSync, realpathSync, statSync } from 'node:fs';
+import { lstatSync, readlinkSync, realpathSync, statSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
 import { Problem } from '../../model/problem';
 
 /** While it lasts the store takes nothing, and what it holds may be read. */
 export class Displaced extends Problem {}
 
-/** The log lies beside the file itself, wherever a link to it is. */
+/** The log lies beside the file itself, wherever a link to it is, and whether the file is there or not. */
 export function logOf(file: string): string {
-  return `${realpathSync(file)}-wal`;
+  return `${targetOf(file)}-wal`;
+}
+
+function targetOf(path: string): string {
+  const found = lstatSync(path, { throwIfNoEntry: false });
+  if (found === undefined) return path;
+  // A link to what is away has no real path. Links that go round make the look at the file fail before.
+  const isAway = statSync(path, { throwIfNoEntry: false }) === undefined;
+  return isAway ? targetOf(resolve(dirname(path), readlinkSync(path))) : realpathSync(path);
 }
 
 /** To be made when both are open. What it gives throws `Displaced` (`store.unavailable`) unless both are what they were. */
 export function makePlace(file: string): () => void {
-  const opened = [file, logOf(file)].map((path) => ({ path, id: idOf(path) }));
+  const opened = [
+    { path: file, next: 'Put it back as it was before anything is restarted' },
+    // What it holds is moved into the file all the same.
+    { path: logOf(file), next: 'Put it back, or end this process by SIGTERM, which keeps what it holds' },
+  ].map((one) => ({ ...one, id: idOf(one.path) }));
   return () => {
-    for (const { path, id } of opened)
+    for (const { path, id, next } of opened)
       if (id === null || idOf(path) !== id)
         throw new Displaced(
           'store.unavailable',
-          `${path} is not the file that was opened: it was removed, moved or replaced. Put it back as it was before anything is restarted`,
+          `${path} is not the file that was opened: it was removed, moved or replaced. ${next}`,
         );
   };
 }
@@ -40,13 +53,14 @@ function idOf(path: string): string | null {
   }
 }
 
-/** SQLite would remove a log whose file is away, and begin anew. Throws `settings.invalid` where one is there. */
+/** SQLite would remove a log whose file is away or empty, and begin anew. Throws `settings.invalid` where one is there. */
 export function mustHaveFile(file: string): void {
-  if (existsSync(file)) return;
-  const log = `${file}-wal`;
+  const size = statSync(file, { throwIfNoEntry: false })?.size;
+  if (size !== undefined && size > 0) return;
+  const log = logOf(file);
   if ((statSync(log, { throwIfNoEntry: false })?.size ?? 0) === 0) return;
   throw new Problem(
     'settings.invalid',
-    `${log} is there and ${file} is not: put the file back beside its log, or move the log away to begin anew without what it holds`,
+    `${log} is there and ${file} is ${size === 0 ? 'empty' : 'not'}: put the file back beside its log, or move the log away to begin anew without what it holds`,
   );
 }

@@ -2,11 +2,22 @@
  * SQLite writes on to files that somebody removed, moved or replaced: whatever would be answered 204 by then is refused, and
  * kept again once they are where they were.
  */
-import { copyFileSync, mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync } from 'node:fs';
+import {
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Store } from '../../../src/model/store';
 import { openStoreHere } from '../../../src/store/open-store';
+import { mustBeCurrent, mustBeMakeable } from '../../../src/store/sqlite/database';
 import { openEngine } from '../../../src/store/sqlite/engine';
 import { settingsFor } from '../../contract/open-sqlite';
 import { deliveryOf, hintOf } from '../../contract/store-hand';
@@ -102,17 +113,90 @@ test('a path that cannot be asked for is a store that is away, and no fault of t
   await other.close();
 });
 
-test('a log whose file is away is left alone by a start, and opened again beside it', async () => {
-  await put('1');
-  // As a killed process leaves them.
-  for (const suffix of ['', '-wal']) copyFileSync(file + suffix, join(folder, `killed.db${suffix}`));
-  const killed = join(folder, 'killed.db');
-  renameSync(killed, join(folder, 'aside'));
-  expect(() => openStoreHere(settingsFor(killed), Date.now)).toThrow(
-    expect.objectContaining({ code: 'settings.invalid', message: expect.stringContaining('killed.db-wal') }),
+describe('a log whose file is away', () => {
+  let killed: string;
+  let aside: string;
+  /** As a killed process leaves them. */
+  beforeEach(async () => {
+    await put('1');
+    mkdirSync(join(folder, 'killed'));
+    [killed, aside] = [join(folder, 'killed', 'store.db'), join(folder, 'aside')];
+    for (const suffix of ['', '-wal']) copyFileSync(file + suffix, killed + suffix);
+  });
+
+  const away: [how: string, name: string, take: () => void][] = [
+    ['was moved', 'killed/store.db', () => renameSync(killed, aside)],
+    [
+      'is named by a link',
+      'link.db',
+      () => {
+        renameSync(killed, aside);
+        symlinkSync(killed, join(folder, 'link.db'));
+      },
+    ],
+    [
+      'was emptied',
+      'killed/store.db',
+      () => {
+        copyFileSync(killed, aside);
+        truncateSync(killed);
+      },
+    ],
+  ];
+  test.each(away)(
+    'since it %s is left alone by whoever opens or asks, and is there for the file',
+    async (_, name, take) => {
+      take();
+      const named = join(folder, name);
+      const refused = expect.objectContaining({
+        code: 'settings.invalid',
+        message: expect.stringContaining(`${killed}-wal is there and ${named} is `),
+      });
+      for (const open of [
+        () => openStoreHere(settingsFor(named), Date.now),
+        () => mustBeCurrent(named),
+        () => mustBeMakeable(named),
+      ])
+        expect(open).toThrow(refused);
+      renameSync(aside, killed);
+      const back = openStoreHere(settingsFor(named), Date.now);
+      expect(await back.ledger()).toMatchObject({ accepted: 1 });
+      await back.close();
+    },
   );
-  renameSync(join(folder, 'aside'), killed);
-  const back = openStoreHere(settingsFor(killed), Date.now);
-  expect(await back.ledger()).toMatchObject({ accepted: 1 });
-  await back.close();
 });
+
+test('what a log held that was removed under the store is kept by an orderly end', async () => {
+  await put('1');
+  rmSync(`${file}-wal`);
+  await expect(put('2')).rejects.toMatchObject({
+    message: expect.stringContaining('end this process by SIGTERM'),
+  });
+  await store.close();
+  store = openStoreHere(settingsFor(file), Date.now);
+  expect(await store.ledger()).toMatchObject({ accepted: 1 });
+});
+
+test('what was removed is had from the process that has it open', async () => {
+  await put('1');
+  for (const suffix of ['', '-wal']) rmSync(file + suffix);
+  const rescued = join(folder, 'rescued.db');
+  for (const name of readdirSync('/proc/self/fd')) {
+    const open = join('/proc/self/fd', name);
+    const named = linkOf(open);
+    for (const suffix of ['', '-wal'])
+      if (named === `${file}${suffix} (deleted)`) copyFileSync(open, rescued + suffix);
+  }
+  const again = openStoreHere(settingsFor(rescued), Date.now);
+  expect(await again.ledger()).toMatchObject({ accepted: 1 });
+  await again.close();
+});
+
+/** null of the descriptor by which the folder was listed, which is closed by now. */
+function linkOf(path: string): string | null {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return null;
+  }
+}
