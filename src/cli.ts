@@ -3,6 +3,7 @@
  * The command line as a process: its words, its streams, its exit code. What the words mean is in commands/, which is
  * loaded once this is known to be a Node that can.
  */
+import { constants } from 'node:os';
 import type * as CommandLine from './commands/command-line';
 import type * as Doors from './commands/doors';
 import type * as EarlyEnd from './commands/early-end';
@@ -12,6 +13,15 @@ const complaint = complaintOfNode(process.versions.node);
 if (complaint !== null) {
   process.stderr.write(complaint);
   process.exit(2);
+}
+
+// As process 1 of a container a signal that nobody waits for is not heard: there it ends this process as it ends any other.
+if (process.pid === 1) {
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    process.on(signal, () => {
+      if (process.listenerCount(signal) === 1) process.exit(128 + constants.signals[signal]);
+    });
+  }
 }
 
 const { endEarly } = require('./commands/early-end') as typeof EarlyEnd;
