@@ -48,6 +48,17 @@ export function storeHeldSuite(name: string, open: () => Promise<DamageableStore
       expect(await picked([whole('a'), { topic: 'c', partition, partitions: 1000 }])).toBe('256');
     });
 
+    test('thousands of partitions may be named', async () => {
+      const partition = slotOf(keyOf('3')) % 10_000;
+      const named = Array.from({ length: 4000 }, (_, at) => ({
+        topic: 'c',
+        partition: (partition + at) % 10_000,
+        partitions: 10_000,
+      }));
+      const isNamed = named.some((held) => held.partition === slotOf(keyOf('6')) % 10_000);
+      expect(await picked(named)).toBe(isNamed ? '1245' : '12456');
+    });
+
     test('as many come as were asked for, and no more bytes', async () => {
       expect(await picked([whole('a')], 3)).toBe('235');
       expect(await picked([whole('a')], 100, 1)).toBe('2');

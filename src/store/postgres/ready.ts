@@ -12,7 +12,10 @@ export const notedEveryMs = 5000;
 
 /** What deliveries write to: whoever locks one of them, or takes it or the right to it away, keeps them out. */
 const written = ['deliveries', 'organizations', 'tasks', 'aliases', 'hints', 'lanes'];
-/** What a delivery does there. Whoever locks a row needs the right to change it. */
+/**
+ * What every delivery does there. Whoever locks a row needs the right to change it. What few need (to ask for a probe, to set an
+ * element aside) is not asked: those are answered 503 without it, and all the others are taken.
+ */
 const needed = [
   ...written.map((table) => ({ table, right: 'INSERT' })),
   ...written.filter((table) => table !== 'hints').map((table) => ({ table, right: 'SELECT' })),

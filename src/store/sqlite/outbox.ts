@@ -37,6 +37,11 @@ export function leaseFreeMs(context: Context, name: string): number | null {
   return lease === undefined ? null : Math.max(0, context.nowMs() - Number(lease.until));
 }
 
+const heldRows = `SELECT value ->> 'topic' AS topic, value ->> 'partition' AS partition, value ->> 'partitions' AS partitions
+  FROM json_each(?)`;
+const notHeld = `AND NOT EXISTS (
+  SELECT 1 FROM held WHERE held.topic = outbox.topic AND outbox.slot % held.partitions = held.partition)`;
+
 export function pickUnsent(
   context: Context,
   limit: number,
@@ -46,15 +51,16 @@ export function pickUnsent(
 ): OutboxRow[] {
   if (lease !== undefined && !leads(context, lease)) return [];
   const { topics, partitions } = divideHeld(except);
-  const isHeld = partitions.map(() => 'AND NOT (topic = ? AND slot % ? = ?)').join(' ');
-  const held = partitions.flatMap(({ topic, partition, partitions: of }) => [topic, of, partition]);
-  const unsent = `SELECT ${rowColumns}, bytes FROM outbox WHERE state = 0 ${isHeld}`;
+  const unsent = `SELECT ${rowColumns}, bytes FROM outbox WHERE state = 0
+    ${partitions.length === 0 ? '' : notHeld}`;
   const others = topics.length === 0 ? null : otherTopics(context, topics);
   if (others?.length === 0) return [];
   const rows = context.database.each(
     // Topic by topic, each from its own end of the index, until there are enough.
-    `${others?.map(() => `${unsent} AND topic = ?`).join(' UNION ALL ') ?? unsent} ORDER BY id LIMIT ? + 0`,
-    ...(others?.flatMap((topic) => [...held, topic]) ?? held),
+    `WITH held AS MATERIALIZED (${heldRows})
+     ${others?.map(() => `${unsent} AND topic = ?`).join(' UNION ALL ') ?? unsent} ORDER BY id LIMIT ? + 0`,
+    JSON.stringify(partitions),
+    ...(others ?? []),
     limit,
   );
   const { rows: readable, damaged } = readableRows(upTo(bytesMax, rows), outboxRowOf, ({ id }) => Number(id));
