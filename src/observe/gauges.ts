@@ -18,7 +18,9 @@ const lateMsMax = 60_000;
 /** The counted faults tell their place, and this is one of them. */
 const ofProcess: { place: Place } = { place: 'process' };
 
-/** Answers what stops the measuring in the background. */
+/**
+ * Answers what stops the measuring in the background. What the store counted too late for a collection is told for 60 s.
+ */
 export function observeGauges(meter: Meter, gauges: Gauges): () => void {
   const delay = monitorEventLoopDelay({ resolution: delayResolutionMs });
   delay.enable();
