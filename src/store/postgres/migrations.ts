@@ -231,6 +231,13 @@ const unsentByTopic = {
   outbox_unsent_by_topic: 'outbox (topic, id) WHERE state = 0',
 };
 
+/** What goes out of what is set aside once it is old, and what is hastened when an outage or a refusal of the client ends. */
+const largeStores = {
+  quarantine_told: "quarantine (at) WHERE state <> 'waiting' AND what <> 'notification'",
+  tasks_postponed: "tasks (due_at) WHERE state = 'postponed' AND NOT own",
+  tasks_refused: "tasks (due_at) WHERE state = 'postponed' AND code = 'client-refused'",
+};
+
 export const migrations: Migration[] = [
   { name: '0001-path', kind: 'expand', sql: firstSchema },
   { name: '0002-sync', kind: 'expand', sql: syncs },
@@ -256,4 +263,5 @@ export const migrations: Migration[] = [
   { name: '0022-switched-from', kind: 'expand', sql: switchedFrom },
   { name: '0023-shown-by', kind: 'expand', sql: shownBy },
   { name: '0024-unsent-by-topic', kind: 'expand', indexes: unsentByTopic },
+  { name: '0025-large-stores', kind: 'expand', indexes: largeStores },
 ];

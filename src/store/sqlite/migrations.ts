@@ -442,4 +442,17 @@ DROP INDEX tasks_waiting;
 CREATE INDEX tasks_waiting ON tasks (lane, due_at, first_hint_at, covered_hint_at, state) WHERE due_at IS NOT NULL;
 `,
   },
+  {
+    name: '0028-large-stores',
+    sql: `
+-- By which an organization's connections, listings and resources are found, however many there are of others.
+CREATE INDEX sights_organization ON sights (organization_id);
+CREATE INDEX listings_organization ON listings (organization_id);
+CREATE INDEX tasks_present ON tasks (organization_id, kind) WHERE published = 1 AND deleted = 0;
+-- What goes out of what is set aside once it is old, and what is hastened when an outage or a refusal of the client ends.
+CREATE INDEX quarantine_told ON quarantine (at) WHERE state <> 'waiting' AND what <> 'notification';
+CREATE INDEX tasks_postponed ON tasks (due_at) WHERE state = 'postponed' AND NOT own;
+CREATE INDEX tasks_refused ON tasks (due_at) WHERE state = 'postponed' AND code = 'client-refused';
+`,
+  },
 ];
