@@ -216,7 +216,7 @@ function countTasks({ database, leases }: Context, nowMs: number) {
 function consentEnds({ database }: Context): Map<string, number> {
   const rows = database.all(
     `SELECT s.organization_id AS id, max(c.expires_at) AS ends FROM organizations o
-     JOIN sights s ON s.organization_id = o.id JOIN connections c ON c.id = s.connection_id AND c.status = 'valid'
+     CROSS JOIN sights s ON s.organization_id = o.id JOIN connections c ON c.id = s.connection_id AND c.status = 'valid'
      WHERE o.access <> 'active' GROUP BY s.organization_id
      HAVING max(c.expires_at IS NULL OR (c.auth = 'oauth2' AND c.sealed_refresh IS NOT NULL)) = 0`,
   );
@@ -226,7 +226,7 @@ function consentEnds({ database }: Context): Map<string, number> {
 /** Those on whom an operator had the last word. */
 function forgottenIds({ database }: Context): Set<string> {
   const rows = database.all(
-    `SELECT o.id FROM organizations o JOIN organization_history h ON h.organization_id = o.id AND h.epoch = o.epoch
+    `SELECT o.id FROM organizations o CROSS JOIN organization_history h ON h.organization_id = o.id AND h.epoch = o.epoch
      WHERE o.access = 'not-connected' AND h.said_by = 'operator'`,
   );
   return new Set(rows.map(({ id }) => String(id)));

@@ -1,13 +1,23 @@
 /**
- * No statement of a journey walks through a table that grows: the embedded store looks up every row by an index. And what
- * is counted of all that waits, for gauges and alerts, stands in the index itself: the one thread reads no task for it.
+ * No statement of a journey walks through a table that grows: the embedded store looks up every row by an index. What
+ * is counted of all that waits, for gauges and alerts, stands in the index itself: the one thread reads no task for it. And
+ * what is asked of one organization, or one connection, is found by it, however much there is of others.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Database } from '../../../src/store/sqlite/database';
 import { settingsFor } from '../../contract/open-sqlite';
-import { address, aliasHintOf, aliasOf, draftOf, Hand, hintOf, terms } from '../../contract/store-hand';
+import {
+  address,
+  aliasHintOf,
+  aliasOf,
+  draftOf,
+  Hand,
+  hintOf,
+  sealedConnection,
+  terms,
+} from '../../contract/store-hand';
 
 let opened: Database;
 let statements: Set<string> | null = null;
@@ -24,6 +34,10 @@ jest.mock('../../../src/store/sqlite/database', () => {
         all(sql, ...values) {
           statements?.add(sql);
           return database.all(sql, ...values);
+        },
+        run(sql, ...values) {
+          statements?.add(sql);
+          return database.run(sql, ...values);
         },
         get(sql, ...values) {
           statements?.add(sql);
@@ -104,4 +118,28 @@ test('what waits is counted without reading a task', async () => {
   const walked = ofTasks.filter((plan) => !plan.includes('USING INTEGER PRIMARY KEY'));
   expect(walked.length).toBeGreaterThan(1);
   for (const plan of walked) expect(plan).toContain('USING COVERING INDEX tasks_waiting');
+});
+
+/** Those of the plans that walk this table, or look something up in it by more than its own. */
+const of = (plans: string[], table: string) =>
+  plans.filter((plan) => new RegExp(`^(SCAN|SEARCH) ${table} `).test(plan));
+
+test('what a sync did not find of an organization is sought among what that one has', async () => {
+  await hand.publish('1', 'a');
+  const run = await store.beginRun({ organizationId: null, full: true });
+  const plans = await plansOf(() => store.hintAbsent(run.run, '4711', 'equipment', 0.5));
+  expect(of(plans, 't').map((plan) => plan.split(':')[0])).toEqual([
+    'SEARCH t USING INDEX tasks_present (organization_id=? AND kind=?)',
+  ]);
+});
+
+test('who else sees what a revoked connection saw is found by each organization', async () => {
+  for (const connection of ['c1', 'c2']) {
+    await store.saveConnection(sealedConnection(connection));
+    await store.keepSights(connection, ['4711']);
+  }
+  const plans = await plansOf(() => store.revokeConnection('c1'));
+  const ofOthers = plans.filter((plan) => plan.includes('INDEX sights_organization'));
+  expect(ofOthers.length).toBeGreaterThan(1);
+  expect(plans.filter((plan) => /^SCAN (s|sights|organizations)\b/.test(plan))).toEqual([]);
 });
