@@ -39,7 +39,7 @@ export interface AlertingOptions {
   journalMs: number;
   /** Where the runbooks are published, without a slash at the end. */
   runbookBase: string;
-  /** Hosts of the settings, which texts may name. */
+  /** Hosts and places of the settings, which texts may name. */
   ownNames: readonly string[];
 }
 

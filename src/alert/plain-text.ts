@@ -21,7 +21,7 @@ export function plainName(name: string, lengthMax: number): string {
 /**
  * As `plainName`, and long runs of letters and digits, which could be a token or a key, are hidden: for messages. Of an
  * address on the web its host stays, and its path but for such segments: it says where to look. What stands in one of
- * `ownNames` (ids that we gave or learned, hosts of the settings) is no secret, and is what to act on.
+ * `ownNames` (ids that we gave or learned, hosts and places of the settings) is no secret, and is what to act on.
  */
 export function plainMessage(message: string, lengthMax: number, ownNames: readonly string[] = []): string {
   const isOpaque = (run: string) =>

@@ -1,7 +1,9 @@
 /**
- * From the settings to what each part is told. Pure: no part is made here, and no setting is read anywhere else.
+ * From the settings to what each part is told: no part is made here, and no setting is read anywhere else. Pure, but for
+ * where a link to the embedded store leads.
  */
-
+import { existsSync, realpathSync } from 'node:fs';
+import { resolve } from 'node:path';
 import type { AlertingOptions } from '../alert/alerting';
 import type { AlertmanagerOptions } from '../alert/alertmanager';
 import type { Settings } from '../config';
@@ -188,8 +190,15 @@ export function alertingOptions(settings: Settings): AlertingOptions {
     sole: settings.databaseUrl.kind === 'sqlite',
     journalMs: settings.journalDays * dayMs,
     runbookBase: withoutEndSlashes(settings.alertRunbookUrl),
-    ownNames: settings.kafkaBrokers ?? [],
+    ownNames: [...(settings.kafkaBrokers ?? []), ...placesOf(settings)],
   };
+}
+
+/** Where the embedded store lies: what a page says of its files, somebody has to put back there. */
+function placesOf({ databaseUrl }: Settings): string[] {
+  if (databaseUrl.kind !== 'sqlite') return [];
+  const file = resolve(databaseUrl.path);
+  return existsSync(file) ? [file, realpathSync(file)] : [file];
 }
 
 /**

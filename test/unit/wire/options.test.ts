@@ -1,4 +1,8 @@
 // Goal: whatever pace of repetition is set, Alertmanager ends nothing between two of them, and is told of each end.
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { plainMessage } from '../../../src/alert/plain-text';
 import { loadSettings } from '../../../src/config';
 import {
   alertingOptions,
@@ -35,6 +39,22 @@ test('runbooks are where they are said to be published, with or without a slash 
   expect(baseOf({})).toMatch(/^https:\/\/.+\/deploy\/runbooks$/);
   expect(baseOf({ ALERT_RUNBOOK_URL: 'https://wiki.example/on-call/' })).toBe('https://wiki.example/on-call');
   expect(() => baseOf({ ALERT_RUNBOOK_URL: 'https://wiki.example/?page=' })).toThrow('ALERT_RUNBOOK_URL');
+});
+
+test('a page names the file that somebody has to put back, also where a link leads to it', () => {
+  const folder = join(realpathSync(mkdtempSync(join(tmpdir(), 'tramline-options-'))), 'pvc-0123456789abcdef');
+  mkdirSync(folder);
+  writeFileSync(join(folder, 'store.db'), '');
+  symlinkSync(join(folder, 'store.db'), join(folder, 'link.db'));
+  const shown = (name: string, told: string) => {
+    const { settings } = loadSettings('command', { DATABASE_URL: `sqlite:${join(folder, name)}` });
+    return plainMessage(`${join(folder, told)} is away`, 300, alertingOptions(settings).ownNames);
+  };
+  expect(plainMessage(`${folder}/store.db is away`, 300)).toContain('[hidden]');
+  expect(shown('store.db', 'store.db-wal')).toBe(`${folder}/store.db-wal is away`);
+  expect(shown('link.db', 'store.db')).toBe(`${folder}/store.db is away`);
+  rmSync(dirname(folder), { recursive: true });
+  expect(shown('store.db', 'store.db')).toBe(`${folder}/store.db is away`);
 });
 
 test('a pace that leaves an alert gone between two repetitions is refused', () => {
