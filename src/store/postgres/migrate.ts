@@ -31,7 +31,8 @@ export async function migrate(config: ClientConfig, steps: Migration[] = migrati
     await client.connect();
     await checkServer(client);
     await mustKeepSessions(client, config, answerMs);
-    await ask(client, 'SET lock_timeout = 0');
+    // A limit of the role's or the database's is meant for other statements: a step waits for those before it, and takes its time.
+    await ask(client, 'SET lock_timeout = 0; SET statement_timeout = 0');
     await waitForTurn(client);
     try {
       await applySteps(client, steps);

@@ -49,6 +49,17 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'readiness of a scaled 
     });
   });
 
+  test('a database that takes no writes is asked all the same, and is not ready', async () => {
+    await server.query(`ALTER DATABASE "${database}" SET default_transaction_read_only = on`);
+    const asked = await openPostgres(postgresSettingsFor(asApp(server.url(database))));
+    await server.query(`ALTER DATABASE "${database}" RESET default_transaction_read_only`);
+    expect(await asked.ledger()).toMatchObject({ accepted: 1, waiting: 1 });
+    expect(await asked.explain('d1')).toMatchObject({ what: 'delivery' });
+    expect(await asked.listQuarantine({ limit: 10, after: null })).toEqual([]);
+    await expect(asked.ready()).rejects.toMatchObject({ code: 'store.unavailable' });
+    await asked.close();
+  });
+
   test('without the numbers of tasks it is not there, since no new resource is kept', async () => {
     await server.query('REVOKE ALL ON SEQUENCE tasks_id_seq FROM app', database);
     const [put, ready] = await Promise.allSettled([
