@@ -144,6 +144,7 @@ function register(program: Command, words: string[], action: Action): void {
   if (named === undefined || named === 'help') for (const each of Object.values(heavy)) each(program);
   addJson(program);
   inherit(program);
+  refuseRepeats(program);
 }
 
 /** Every command has it, in whatever place it is written. */
@@ -151,6 +152,19 @@ function addJson(command: Command): void {
   const has = command.options.some(({ long }) => long === '--json');
   if (!has) command.addOption(new Option('--json', 'print JSON'));
   for (const child of command.commands) addJson(child);
+}
+
+/** Of what is given twice the last would count, and whoever meant both would not hear of it; what gathers its values is a list. */
+function refuseRepeats(command: Command): void {
+  for (const option of command.options.filter(({ required, optional }) => required || optional)) {
+    let given = false;
+    command.on(`option:${option.name()}`, () => {
+      if (given && !Array.isArray(command.getOptionValue(option.attributeName())))
+        throw new Problem('command.usage', `${option.long} is given more than once, and takes one value`);
+      given = true;
+    });
+  }
+  for (const child of command.commands) refuseRepeats(child);
 }
 
 /** Commands made by others end the process neither, and write where we do. */

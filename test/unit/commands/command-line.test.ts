@@ -51,6 +51,27 @@ test.each([
 });
 
 test.each([
+  [['replay', '--organization', '1', '--organization', '2', '--dry-run'], '--organization'],
+  [['events', '--type=equipment.created', '--type', 'equipment.updated'], '--type'],
+  [['sync', '--organization', '1', '--organization', '1'], '--organization'],
+])('%j is wrong usage: of two values the first would be left out unsaid', async (words, option) => {
+  const error = `tramline: ${option} is given more than once, and takes one value\n`;
+  expect(await shell.run(...words)).toEqual({ code: 2, out: '', error });
+});
+
+test('what gathers its values may be given more than once', async () => {
+  const { code } = await shell.run(
+    'replay',
+    '--event',
+    'a'.repeat(32),
+    '--event',
+    'b'.repeat(32),
+    '--dry-run',
+  );
+  expect(code).not.toBe(2);
+});
+
+test.each([
   [['simulate', '--users', '0'], 'users must be a whole number from 1 to 1000'],
   [['simulate', '--overlap', '9'], 'overlap must be a whole number from 0 to 0'],
   [['simulate', '--port', '99999'], 'port must be a whole number from 0 to 65535'],
