@@ -30,8 +30,10 @@ export interface RelayOptions extends LeaseOptions {
 export interface RelayHooks {
   /** Rows that were acknowledged and are marked; the time of their send. */
   sent?(rows: OutboxRow[], tookMs: number): void;
-  /** A batch of so many rows of the topic failed, or, with null, opening the target or reading the topics did. */
-  failed?(topic: string | null, code: string, rows: number): void;
+  /** A batch of so many rows of the topic failed, so long after its send began. */
+  failed?(topic: string, code: string, rows: number, tookMs: number): void;
+  /** The target could not be opened, or the topics not be read. */
+  unopened?(code: string, detail: string): void;
   /** The producer was given up: what it did not acknowledge is sent again by the next. */
   discarded?(): void;
 }

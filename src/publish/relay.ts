@@ -239,7 +239,7 @@ class OutboxRelay implements Relay {
       if (isProblem(error) && error.code.startsWith('store.')) throw error;
       await this.discard();
       const { code, detail } = describeError(error);
-      this.hooks.failed?.(null, code, 0);
+      this.hooks.unopened?.(code, detail);
       this.trouble.pause(this.options.retry, `The topics cannot be read: ${detail}.`);
       return false;
     }
@@ -255,7 +255,7 @@ class OutboxRelay implements Relay {
       if (!isProblem(error)) throw error;
       const { code, message } = error;
       const { denied, retry } = this.options;
-      this.hooks.failed?.(null, code, 0);
+      this.hooks.unopened?.(code, message);
       this.trouble.began(this.setbacks.unavailable()?.sinceMs ?? this.openedAtMs, message);
       this.trouble.pause(code === 'publish.refused' ? denied : retry, message);
       return false;
@@ -311,7 +311,7 @@ class OutboxRelay implements Relay {
   private async setBack(failures: [Batch, Failure][], sinceMs: number): Promise<void> {
     for (const [batch, failure] of failures) {
       const { kind, code } = failure;
-      this.hooks.failed?.(batch.topic, code, batch.rows.length);
+      this.hooks.failed?.(batch.topic, code, batch.rows.length, this.nowMs() - sinceMs);
       if (kind === 'too-large' || kind === 'refused') await this.narrow(batch, failure);
       else if (kind !== 'fenced') this.setbacks.failed(batch, failure, this.nowMs(), sinceMs);
     }

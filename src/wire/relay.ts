@@ -21,7 +21,6 @@ export function relayOf(
   holder: string,
 ): Relay {
   const system = doors.target.name;
-  const nothing = { bytes: 0, tookMs: 0, freshnessMs: [] };
   return makeRelay(
     doors.outbox,
     traceSends(doors.target, observer, system === 'kafka' ? settings.kafkaClientId : null),
@@ -50,8 +49,9 @@ export function relayOf(
           });
         }
       },
-      failed: (topic, errorType, count) =>
-        observer.sent({ system, topic: topic ?? '', ...nothing, count, errorType }),
+      failed: (topic, errorType, count, tookMs) =>
+        observer.sent({ system, topic, count, tookMs, errorType, bytes: 0, freshnessMs: [] }),
+      unopened: (code, detail) => observer.trouble({ place: 'kafka', code, detail }),
     },
   );
 }

@@ -241,7 +241,7 @@ test('producers that fence each other for ever slow down, and a person is told w
 
 test('while Kafka is away nothing is picked, the pause grows, and a lasting absence is a condition', async () => {
   const failed: unknown[] = [];
-  const { clock, outbox, target, relay } = setUp({ failed: (...what) => failed.push(what) });
+  const { clock, outbox, target, relay } = setUp({ unopened: (...what) => failed.push(what) });
   target.openProblems = Array(500).fill(
     new Problem('publish.unavailable', 'Kafka gave no answer at b1:9092'),
   );
@@ -255,7 +255,7 @@ test('while Kafka is away nothing is picked, the pause grows, and a lasting abse
   }
   expect(failed.length).toBeGreaterThan(10);
   expect(failed.length).toBeLessThan(75);
-  expect(failed[0]).toEqual([null, 'publish.unavailable', 0]);
+  expect(failed[0]).toEqual(['publish.unavailable', 'Kafka gave no answer at b1:9092']);
   expect(outbox.calls).not.toContain('pickUnsent');
   expect(relay.conditions()).toEqual([
     { name: 'kafka-unavailable', sinceMs: 1_000_000, detail: 'Kafka gave no answer at b1:9092' },

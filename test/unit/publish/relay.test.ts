@@ -163,7 +163,7 @@ test('a denied topic starves nobody, is not asked for hotly, and is told to a pe
   }
   expect(target.written.filter(({ topic }) => topic === 'fine')).toHaveLength(62);
   expect(failed.length).toBeLessThan(8);
-  expect(failed[0]).toEqual(['denied', 'TOPIC_AUTHORIZATION_FAILED', 2]);
+  expect(failed[0]).toEqual(['denied', 'TOPIC_AUTHORIZATION_FAILED', 2, 0]);
   expect(relay.conditions()).toMatchObject([
     { name: 'topic-denied', labels: { topic: 'denied' }, sinceMs: 1_000_000 },
   ]);
