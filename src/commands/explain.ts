@@ -13,7 +13,13 @@ export function registerExplain(program: Command, action: Action): void {
     .command('explain')
     .argument('<of>', 'a delivery id (d12), an event id, or the address or the key of a resource')
     .description('what became of it, and why')
-    .action(action((context, of) => withApi(context, (api) => run(context, api, of ?? ''))));
+    .action(action((context, of) => withApi(context, (api) => run(context, api, asCopied(of ?? '')))));
+}
+
+/** A paste brings a space along, and other programs write ids in capitals. */
+function asCopied(of: string): string {
+  const told = of.trim();
+  return /^(d\d+|[0-9a-f]{32})$/i.test(told) ? told.toLowerCase() : told;
 }
 
 interface Line {

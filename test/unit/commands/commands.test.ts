@@ -536,6 +536,9 @@ describe.each(['service', 'store'] as const)('through the %s', (via) => {
     const ofForgotten = '→ Nobody has to act, unless its organization connects again.';
     expect((await shell.run('explain', 'd8')).out.split('\n')).toContain(ofForgotten);
     expect((await shell.run('explain', 'https://unknown.example/?a=b&c')).code).toBe(3);
+    // As it is pasted.
+    for (const copied of [' d1', 'D1\n'])
+      expect((await shell.run('explain', copied)).out).toContain('The delivery d1\n');
   });
 
   test('alerts name what they are of, and the first says what to do', async () => {
