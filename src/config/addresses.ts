@@ -64,6 +64,9 @@ export const providerOrigin: Kind<string> = {
 
 export type StoreAddress = { kind: 'sqlite'; path: string } | { kind: 'postgres'; url: Secret };
 
+/** The library takes what it does not know for `verify-full`. */
+const sslModes = ['disable', 'no-verify', 'prefer', 'require', 'verify-ca', 'verify-full'];
+
 /**
  * `sqlite:path`, `sqlite:///absolute/path`, or `postgres://…`, whose credentials are kept as a secret. A URI of SQLite's
  * own is refused: its parameters can take away the disk and the lock.
@@ -79,7 +82,8 @@ export const storeAddress: Kind<StoreAddress> = {
       if (
         /^postgres(ql)?:\/\//.test(value) &&
         URL.canParse(value) &&
-        !new URL(value).pathname.includes('@')
+        !new URL(value).pathname.includes('@') &&
+        new URL(value).searchParams.getAll('sslmode').every((mode) => sslModes.includes(mode))
       ) {
         return { kind: 'postgres', url: new Secret(value) };
       }
@@ -87,7 +91,7 @@ export const storeAddress: Kind<StoreAddress> = {
       return z.NEVER;
     }),
   accepts:
-    '`sqlite:` and a path (no `file:` URI), or a `postgres://` address whose parts are percent-encoded',
+    '`sqlite:` and a path (no `file:` URI), or a `postgres://` address whose parts are percent-encoded (`sslmode`: `disable`, `no-verify`, or `verify-full`, as which those of libpq are taken)',
   show: (value) => {
     if (value.kind === 'sqlite') return `sqlite:${value.path}`;
     const { host, pathname } = new URL(value.url.open());

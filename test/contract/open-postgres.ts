@@ -54,7 +54,10 @@ export async function startPostgresStores(): Promise<{
   stop(): Promise<void>;
 }> {
   const server = await startPostgres();
-  await server.query('CREATE ROLE app LOGIN');
+  // What a session needs of its settings it asks for itself.
+  await server.query(
+    'CREATE ROLE app LOGIN; ALTER ROLE app SET array_nulls = off; ALTER ROLE app SET datestyle = German',
+  );
   const free: string[] = [];
   const made: string[] = [];
   let empty = '';

@@ -59,6 +59,12 @@ const user = 'tramline';
 /** PostgreSQL refuses to run as root: then it runs as nobody. */
 const nobody = 65_534;
 
+/** Whose the server's own files are to be. */
+export function serverIdentity(): { uid: number; gid: number } {
+  const [uid, gid] = [process.getuid!(), process.getgid!()];
+  return uid === 0 ? { uid: nobody, gid: nobody } : { uid, gid };
+}
+
 /** Where what was set up once is copied from. */
 const setUpFolder = join(repositoryRoot(), '.cache', 'postgres');
 

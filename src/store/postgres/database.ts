@@ -163,7 +163,7 @@ const lookUps = '-c enable_seqscan=off -c enable_bitmapscan=off -c jit=off';
  */
 const vanished =
   '-c tcp_keepalives_idle=4 -c tcp_keepalives_interval=2 -c tcp_keepalives_count=3 -c tcp_user_timeout=10000';
-const sessionOptions = `-c synchronous_commit=on -c default_transaction_isolation=read\\ committed ${lookUps} ${vanished}`;
+const sessionOptions = `-c synchronous_commit=on -c array_nulls=on -c default_transaction_isolation=read\\ committed ${lookUps} ${vanished}`;
 
 /**
  * What the address says of `options` and what every session needs, joined: pg would take the address's alone. Of two words
@@ -171,11 +171,19 @@ const sessionOptions = `-c synchronous_commit=on -c default_transaction_isolatio
  */
 function sessionOf(url: string): Pick<PoolConfig, 'connectionString' | 'options'> {
   const address = new URL(url);
-  const theirs = address.searchParams.getAll('options').at(-1);
-  if (theirs === undefined) return { connectionString: url, options: sessionOptions };
-  address.searchParams.delete('options');
-  return { connectionString: address.href, options: `${theirs} ${sessionOptions}` };
+  const { searchParams } = address;
+  const theirs = searchParams.getAll('options').at(-1);
+  const asVerified =
+    verifiedModes.has(searchParams.get('sslmode') ?? '') && !searchParams.has('uselibpqcompat');
+  if (theirs === undefined && !asVerified) return { connectionString: url, options: sessionOptions };
+  searchParams.delete('options');
+  if (asVerified) searchParams.set('sslmode', 'verify-full');
+  const options = theirs === undefined ? sessionOptions : `${theirs} ${sessionOptions}`;
+  return { connectionString: address.href, options };
 }
+
+/** What pg takes for `verify-full`, with a warning of seven lines. */
+const verifiedModes = new Set(['prefer', 'require', 'verify-ca']);
 
 /**
  * Connection settings of every client; `options` speaks before the defaults of role and database do. A lock is waited

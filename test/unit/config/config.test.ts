@@ -209,6 +209,7 @@ describe('any single bad value', () => {
     ['PORT', '-1'],
     ['PORT', '1e3'],
     ['DATABASE_URL', 'mysql://canary@host/db'],
+    ['DATABASE_URL', 'postgres://db.example/canary?sslmode=requires'],
     ['DATABASE_URL', 'sqlite::memory:'],
     ['DATABASE_URL', 'sqlite:'],
     ['DATABASE_URL', 'sqlite:file:canary?mode=memory'],
