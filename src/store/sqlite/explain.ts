@@ -72,7 +72,7 @@ function explainDelivery(context: Context, of: string, id: number): Explanation 
     id,
   );
   if (delivery === undefined) return expired(context, of, id);
-  const tasks = tasksOf(context, id).map((task) => Number(task.id));
+  const tasks = tasksOf(context, [id]).map((task) => Number(task.id));
   const covered = tasks
     .toSorted((left, right) => left - right)
     .flatMap((task) => coveredOf(context, task, id));

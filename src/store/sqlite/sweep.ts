@@ -118,58 +118,74 @@ function sweepDeliveries(context: Context, beforeMs: number): number {
   const young = rows.findIndex((row) => Number(row.received_at) >= beforeMs);
   const old = young < 0 ? rows : rows.slice(0, young);
   swept.delivery = old.length < rowsMax ? walkEnded : Number(old.at(-1)!.id);
-  const gone = old.filter(({ waits }) => waits === 0);
-  for (const { id } of gone) sweepDelivery(context, Number(id), beforeMs);
+  const gone = old.filter(({ waits }) => waits === 0).map(({ id }) => Number(id));
+  for (const [taskId, deliveries] of deliveriesByTask(tasksOf(context, gone)))
+    sweepTask(context, taskId, deliveries, beforeMs);
+  const ids = JSON.stringify(gone);
+  database.run('DELETE FROM quarantine WHERE delivery_id IN (SELECT value FROM json_each(?))', ids);
+  database.run('DELETE FROM deliveries WHERE id IN (SELECT value FROM json_each(?))', ids);
   return gone.length;
 }
 
-function sweepDelivery(context: Context, deliveryId: number, beforeMs: number): void {
-  const { database } = context;
-  for (const { id } of tasksOf(context, deliveryId)) {
-    const hints = database.all(
-      `DELETE FROM hints WHERE task_id = ? AND delivery_id = ? RETURNING generation,
-         (SELECT received_at FROM deliveries d WHERE d.id = hints.delivery_id) AS at`,
-      id as number,
-      deliveryId,
-    );
-    for (const hint of hints) foldUndecided(context, Number(id), hint);
-    database.run(
-      `DELETE FROM reads WHERE task_id = ? AND at < ? AND NOT EXISTS (
-         SELECT 1 FROM hints h WHERE h.task_id = reads.task_id AND h.generation <= reads.generation)`,
-      id as number,
-      beforeMs,
-    );
+function deliveriesByTask(pairs: Row[]): Map<number, number[]> {
+  const found = new Map<number, number[]>();
+  for (const { id, delivery } of pairs) {
+    const deliveries = found.get(Number(id));
+    if (deliveries === undefined) found.set(Number(id), [Number(delivery)]);
+    else deliveries.push(Number(delivery));
   }
-  database.run('DELETE FROM quarantine WHERE delivery_id = ?', deliveryId);
-  database.run('DELETE FROM deliveries WHERE id = ?', deliveryId);
+  return found;
 }
 
-/** The tasks that the delivery hinted: those of its addresses, and those which these were joined to. */
-export function tasksOf(context: Context, deliveryId: number): Row[] {
+/**
+ * What these deliveries, which go, said of the task. Once for all of them: each look is at every hint and read that the task
+ * has, which may be fifty times as many as go. What covers a hint stays until the hint is folded or not.
+ */
+function sweepTask(context: Context, taskId: number, deliveries: number[], beforeMs: number): void {
+  const { database } = context;
+  const ids = JSON.stringify(deliveries);
+  foldUndecided(context, taskId, ids);
+  database.run(
+    'DELETE FROM hints WHERE task_id = ? AND delivery_id IN (SELECT value FROM json_each(?))',
+    taskId,
+    ids,
+  );
+  database.run(
+    `DELETE FROM reads WHERE task_id = ? AND at < ? AND NOT EXISTS (
+       SELECT 1 FROM hints h WHERE h.task_id = reads.task_id AND h.generation <= reads.generation)`,
+    taskId,
+    beforeMs,
+  );
+}
+
+/**
+ * The tasks that each `delivery` hinted: those of its addresses, and those which these were joined to. Each pair is there
+ * once. Sought in this order: else all that were ever joined are walked.
+ */
+export function tasksOf(context: Context, deliveries: number[]): Row[] {
   return context.database.all(
-    `WITH named AS (
-       SELECT a.task_id AS id FROM json_each((SELECT elements FROM deliveries WHERE id = ?)) e
-       JOIN aliases a ON a.address = e.value ->> 'address')
-     SELECT id FROM named
-     UNION SELECT t.joined_to FROM named n JOIN tasks t ON t.id = n.id WHERE t.joined_to IS NOT NULL`,
-    deliveryId,
+    `WITH named AS MATERIALIZED (
+       SELECT d.id AS delivery, a.task_id AS id FROM json_each(?) n CROSS JOIN deliveries d ON d.id = n.value
+       CROSS JOIN json_each(d.elements) e CROSS JOIN aliases a ON a.address = e.value ->> 'address')
+     SELECT id, delivery FROM named
+     UNION SELECT t.joined_to, n.delivery FROM named n CROSS JOIN tasks t ON t.id = n.id
+       WHERE t.joined_to IS NOT NULL`,
+    JSON.stringify(deliveries),
   );
 }
 
-/** A hint that no read covers is counted with its task until one does: what is folded after that is counted anew. */
-function foldUndecided(context: Context, taskId: number, hint: Row): void {
-  const { generation, at } = hint as { generation: number; at: number };
-  const decided = context.database.get(
-    'SELECT 1 FROM reads WHERE task_id = ? AND generation >= ? LIMIT 1',
+/** Hints that no read covers are counted with their task until one does: what is folded after that is counted anew. */
+function foldUndecided({ database }: Context, taskId: number, deliveries: string): void {
+  database.run(
+    `UPDATE tasks SET folded = folded + f.count,
+       folded_first_at = iif(folded > 0, min(folded_first_at, f.first), f.first),
+       folded_last_at = iif(folded > 0, max(folded_last_at, f.last), f.last)
+     FROM (SELECT count(*) AS count, min(d.received_at) AS first, max(d.received_at) AS last
+       FROM hints h CROSS JOIN deliveries d ON d.id = h.delivery_id
+       WHERE h.task_id = ?1 AND h.delivery_id IN (SELECT value FROM json_each(?2))
+         AND h.generation > (SELECT coalesce(max(generation), -1) FROM reads WHERE task_id = ?1)) f
+     WHERE id = ?1 AND f.count > 0`,
     taskId,
-    generation,
-  );
-  if (decided !== undefined) return;
-  context.database.run(
-    `UPDATE tasks SET folded = folded + 1,
-       folded_first_at = iif(folded > 0, min(folded_first_at, ?1), ?1),
-       folded_last_at = iif(folded > 0, max(folded_last_at, ?1), ?1) WHERE id = ?2`,
-    at,
-    taskId,
+    deliveries,
   );
 }
