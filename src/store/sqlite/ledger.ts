@@ -7,20 +7,24 @@ import type { Ledger, LedgerLine } from '../../model/ledger';
 import { tellingFirst } from '../covered';
 import { publishedLineBy, waitingLine } from '../ledger-lines';
 import type { Context } from './context';
+import type { Database } from './database';
 import { readTaskOf } from './read-task';
+
+const rowsMax = 10_000;
 
 export interface LedgerPage {
   lines: Partial<Record<LedgerLine, number>>;
   /** Of them, those whose deliveries the journal no longer holds. */
   folded: number;
-  /** The last task of the page; null when there are no more. */
+  /** No task up to this one is of a later page; null when there are no more. */
   after: number | null;
 }
 
 /**
  * The lines of the hints of up to `limit` tasks above `after`, of deliveries up to `untilDelivery`: what came while the
  * pages are told is of none of them. Folded ones are of tasks that still wait. One walk through hints and reads by their
- * generations: a look for each hint would take as long as both counts multiplied, and everything waits behind it.
+ * generations: a look for each hint would take as long as both counts multiplied, and everything waits behind it. So a page
+ * looks at 10,000 hints and 10,000 reads at most, unless its first task alone has more.
  */
 export function ledgerPage(
   context: Context,
@@ -29,10 +33,8 @@ export function ledgerPage(
   untilDelivery = Number.MAX_SAFE_INTEGER,
 ): LedgerPage {
   const { database } = context;
-  const tasks = database.all('SELECT id FROM tasks WHERE id > ? ORDER BY id LIMIT ?', after, limit);
-  const last = tasks.at(-1);
-  if (last === undefined) return { lines: {}, folded: 0, after: null };
-  const until = Number(last.id);
+  const until = endOfPage(database, after, limit);
+  if (until === null) return { lines: {}, folded: 0, after: null };
   const rows = database.all(
     `WITH ranked AS (
        SELECT task_id, generation, outcome, event_id, at, swept, row_number() OVER (
@@ -73,6 +75,22 @@ export function ledgerPage(
     lines[line] = (lines[line] ?? 0) + Number(row.count);
   }
   return { lines, folded: folded.reduce((sum, row) => sum + Number(row.count), 0), after: until };
+}
+
+/** Tasks are told whole: their hints and reads are counted as far as the page goes, and the one that is too much is left. */
+function endOfPage(database: Database, after: number, limit: number): number | null {
+  const { first, last } = database.get(
+    `SELECT min(id) AS first, max(id) AS last FROM (SELECT id FROM tasks WHERE id > ? ORDER BY id LIMIT ?)`,
+    after,
+    limit,
+  )!;
+  if (first === null) return null;
+  const ends = ['hints', 'reads'].flatMap((table) => {
+    const sql = `SELECT task_id FROM ${table} WHERE task_id > ? AND task_id <= ? ORDER BY task_id LIMIT 1 OFFSET ?`;
+    const tooMuch = database.get(sql, after, Number(last), rowsMax);
+    return tooMuch === undefined ? [] : [Number(tooMuch.task_id) - 1];
+  });
+  return Math.max(Number(first), Math.min(Number(last), ...ends));
 }
 
 export interface LedgerOfDeliveries {
