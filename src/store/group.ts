@@ -97,13 +97,20 @@ export function groupedStore(
   }
 
   async function tellLedger(): Promise<Ledger> {
-    const { lines, untilDelivery } = (await call('ledgerOfDeliveries')) as LedgerOfDeliveries;
-    const total = { ...emptyLedger(), ...lines };
-    let after: number | null = 0;
-    while (after !== null) {
+    const total = emptyLedger();
+    const add = (lines: Partial<Ledger>) => {
+      for (const [line, count] of Object.entries(lines)) total[line as keyof Ledger] += count;
+    };
+    let untilDelivery: number | null = null;
+    for (let after: number | null = 0; after !== null; ) {
+      const page = (await call('ledgerOfDeliveries', after, untilDelivery)) as LedgerOfDeliveries;
+      add(page.lines);
+      ({ after, untilDelivery } = page);
+    }
+    for (let after: number | null = 0; after !== null; ) {
       const page = (await call('ledgerPage', after, ledgerPageTasks, untilDelivery)) as LedgerPage;
-      for (const [line, count] of Object.entries(page.lines)) total[line as keyof typeof total] += count;
-      total.accepted += page.folded;
+      add(page.lines);
+      add({ accepted: page.folded });
       after = page.after;
     }
     return total;

@@ -11,6 +11,7 @@ import type { Database } from './database';
 import { readTaskOf } from './read-task';
 
 const rowsMax = 10_000;
+const deliveriesMax = 20_000;
 
 export interface LedgerPage {
   lines: Partial<Record<LedgerLine, number>>;
@@ -95,19 +96,38 @@ function endOfPage(database: Database, after: number, limit: number): number | n
 
 export interface LedgerOfDeliveries {
   lines: Pick<Ledger, 'accepted' | 'acted' | 'ignored' | 'quarantined' | 'discarded'>;
-  /** The last delivery that is counted. */
+  /** The last delivery that is counted, on whichever page. */
   untilDelivery: number;
+  /** The last delivery of the page; null when there are no more. */
+  after: number | null;
 }
 
-/** The lines of notifications that are no hints. */
-export function ledgerOfDeliveries(context: Context): LedgerOfDeliveries {
-  const sums = context.database.get(
-    `SELECT coalesce(max(id), 0) AS last, coalesce(sum(notifications), 0) AS accepted,
-       coalesce(sum(acted), 0) AS acted, coalesce(sum(ignored), 0) AS ignored,
-       coalesce(sum(quarantined), 0) AS quarantined FROM deliveries`,
+/**
+ * The lines of notifications that are no hints, of at most 20,000 deliveries above `after`. The first page says up to which
+ * delivery all are counted: what comes meanwhile is on none. What was discarded is counted with its delivery, so that an
+ * order or retention between two pages takes it from both or from neither.
+ */
+export function ledgerOfDeliveries(
+  { database }: Context,
+  after = 0,
+  untilDelivery: number | null = null,
+): LedgerOfDeliveries {
+  const until = untilDelivery ?? Number(database.get('SELECT max(id) AS last FROM deliveries')!.last ?? 0);
+  const sums = database.get(
+    `SELECT count(*) AS rows, max(id) AS last, sum(notifications) AS accepted, sum(acted) AS acted,
+       sum(ignored) AS ignored, sum(quarantined) AS quarantined
+     FROM (SELECT id, notifications, acted, ignored, quarantined FROM deliveries
+       WHERE id > ? AND id <= ? ORDER BY id LIMIT ?)`,
+    after,
+    until,
+    deliveriesMax,
   )!;
-  const ended = context.database.get(
-    `SELECT count(*) AS discarded FROM quarantine WHERE what = 'notification' AND state = 'discarded'`,
+  const last = Number(sums.last ?? until);
+  const ended = database.get(
+    `SELECT count(*) AS discarded FROM quarantine
+     WHERE what = 'notification' AND state = 'discarded' AND delivery_id > ? AND delivery_id <= ?`,
+    after,
+    last,
   )!;
   const discarded = Number(ended.discarded);
   const lines = {
@@ -117,5 +137,5 @@ export function ledgerOfDeliveries(context: Context): LedgerOfDeliveries {
     quarantined: Number(sums.quarantined) - discarded,
     discarded,
   };
-  return { lines, untilDelivery: Number(sums.last) };
+  return { lines, untilDelivery: until, after: last < until && sums.rows === deliveriesMax ? last : null };
 }

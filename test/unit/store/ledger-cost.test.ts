@@ -6,8 +6,9 @@ import { rmSync } from 'node:fs';
 import { openStoreHere } from '../../../src/store/open-store';
 import { openDatabase } from '../../../src/store/sqlite/database';
 import { openEngine } from '../../../src/store/sqlite/engine';
-import type { LedgerPage } from '../../../src/store/sqlite/ledger';
+import type { LedgerOfDeliveries, LedgerPage } from '../../../src/store/sqlite/ledger';
 import { layStore, settingsFor } from '../../contract/open-sqlite';
+import { deliveryOf, hintOf } from '../../contract/store-hand';
 
 const nowMs = Date.parse('2026-01-01T00:00:00Z');
 const between = 10;
@@ -101,4 +102,44 @@ test('a page of the ledger tells as many resources as were told of or read ten t
   const oftener = layTold(2, 12_000);
   expect(pagesOf(oftener.file)).toEqual([12_000, 12_000]);
   rmSync(oftener.folder, { recursive: true });
+});
+
+test('deliveries are told twenty thousand a page, without those that come between two, and each discard with its own', async () => {
+  const { folder, file } = layTold(1, 45_000);
+  const database = openDatabase(file);
+  for (const [delivery, state] of [
+    [10, 'discarded'],
+    [30_000, 'waiting'],
+    [30_001, 'waiting'],
+  ] as const) {
+    database.run('UPDATE deliveries SET quarantined = 1 WHERE id = ?', delivery);
+    database.run('DELETE FROM hints WHERE delivery_id = ?', delivery);
+    database.run(
+      `INSERT INTO quarantine (what, reason, path, delivery_id, at, state)
+       VALUES ('notification', 'unauthenticated', '', ?, 0, ?)`,
+      delivery,
+      state,
+    );
+  }
+  database.close();
+  const engine = openEngine(settingsFor(file), () => nowMs);
+  const ask = (after: number, untilDelivery: number | null) => {
+    const [result] = engine.execute([{ verb: 'ledgerOfDeliveries', args: [after, untilDelivery] }]);
+    return (result as { value: LedgerOfDeliveries }).value;
+  };
+  const first = ask(0, null);
+  expect(first).toMatchObject({ lines: { accepted: 20_000, quarantined: 0, discarded: 1 }, after: 20_000 });
+  engine.execute([{ verb: 'put', args: [deliveryOf(nowMs, [hintOf('1')])] }]);
+  engine.execute([{ verb: 'discardQuarantine', args: ['q2'] }]);
+  const second = ask(first.after!, first.untilDelivery);
+  expect(second.lines).toMatchObject({ accepted: 20_000, quarantined: 1, discarded: 1 });
+  const third = ask(second.after!, second.untilDelivery);
+  expect(third).toMatchObject({ lines: { accepted: 5000 }, untilDelivery: 45_000, after: null });
+  engine.close();
+  const store = openStoreHere(settingsFor(file), () => nowMs);
+  const { accepted, quarantined, discarded, ...hinted } = await store.ledger();
+  expect({ accepted, quarantined, discarded }).toEqual({ accepted: 45_001, quarantined: 1, discarded: 2 });
+  expect(Object.values(hinted).reduce((sum, count) => sum + count, 0)).toBe(44_998);
+  await store.close();
+  rmSync(folder, { recursive: true });
 });
