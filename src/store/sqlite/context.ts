@@ -38,8 +38,8 @@ export interface Context {
   leases: Map<number, Lease>;
   /** What each process told of itself, by its name. */
   conditions: Map<string, { untilMs: number; conditions: Condition[] }>;
-  /** How far retention has walked through the log and the journals; 0 when it begins anew. */
-  swept: { position: number; delivery: number; readOfTask: number; readWithFence: number };
+  /** How far retention has walked through the log, the journals and what was set aside; 0 when it begins anew. */
+  swept: { position: number; delivery: number; readOfTask: number; readWithFence: number; aside: number };
   /** Why the call that is executed set things aside. */
   setAside: QuarantineReason[];
   /** Since when each attempt to move the write-ahead log into the file has failed; null when the last one did not. */

@@ -64,7 +64,7 @@ export function openEngine(
     organizations: new OrganizationCache(),
     leases: new Map(),
     conditions: new Map(),
-    swept: { position: 0, delivery: 0, readOfTask: 0, readWithFence: 0 },
+    swept: { position: 0, delivery: 0, readOfTask: 0, readWithFence: 0, aside: 0 },
     setAside: [],
     logStuck: null,
     undo,

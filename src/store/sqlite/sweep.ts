@@ -44,33 +44,43 @@ export function sweep(context: Context): Swept {
   const ended = endRound(context);
   return {
     rows: events + journalled + aside + entries + alerts + replayed,
-    more: nearer || !ended || [aside, entries, replayed].some((rows) => rows === rowsMax),
+    more: nearer || !ended || entries === rowsMax || replayed === rowsMax,
   };
 }
 
 /** A walk that has come to its end waits for the others: then nothing was left out, and all begin anew. */
 function endRound({ swept }: Context): boolean {
-  const { position, delivery, readOfTask } = swept;
-  if ([position, delivery, readOfTask].some((place) => place !== walkEnded)) return false;
-  Object.assign(swept, { position: 0, delivery: 0, readOfTask: 0, readWithFence: 0 });
+  const { position, delivery, readOfTask, aside } = swept;
+  if ([position, delivery, readOfTask, aside].some((place) => place !== walkEnded)) return false;
+  Object.assign(swept, { position: 0, delivery: 0, readOfTask: 0, readWithFence: 0, aside: 0 });
   return true;
 }
 
 /**
  * Records that Kafka refused or that were set aside, once nobody has to look at them and no read tells of them any more. One
- * that was published before is its key's newest event for as long as there is no other.
+ * that was published before is its key's newest event for as long as there is no other. They are walked from the first, so many
+ * rows a call, once the reads that tell of them were: many may wait for an operator, and none of these is looked at each time.
  */
 function sweepAside(context: Context, beforeMs: number): number {
-  const gone = context.database.all(
+  const { database, swept } = context;
+  if (swept.aside === walkEnded || swept.delivery !== walkEnded || swept.readOfTask !== walkEnded) return 0;
+  const last = database.get(
+    'SELECT id FROM outbox WHERE state > 2 AND id > ? ORDER BY id LIMIT 1 OFFSET ?',
+    swept.aside,
+    rowsMax - 1,
+  );
+  const gone = database.all(
     `DELETE FROM outbox WHERE id IN (
-       SELECT o.id FROM outbox o WHERE o.state > 2 AND o.decided_at < ?
+       SELECT o.id FROM outbox o WHERE o.state > 2 AND o.id > ? AND o.id <= ? AND o.decided_at < ?
          AND NOT EXISTS (SELECT 1 FROM quarantine q WHERE q.outbox_id = o.id AND q.state = 'waiting')
          AND NOT EXISTS (SELECT 1 FROM reads r WHERE r.task_id = o.task_id AND r.event_id = o.event_id)
-         AND (o.position IS NULL OR o.sequence < (SELECT ${newestNumber} FROM sequences s WHERE s.key = o.key))
-       ORDER BY o.id LIMIT ?) RETURNING position, bytes`,
+         AND (o.position IS NULL OR o.sequence < (SELECT ${newestNumber} FROM sequences s WHERE s.key = o.key)))
+     RETURNING position, bytes`,
+    swept.aside,
+    Number(last?.id ?? Number.MAX_SAFE_INTEGER),
     beforeMs,
-    rowsMax,
   );
+  swept.aside = Number(last?.id ?? walkEnded);
   const floor = Math.max(0, ...gone.map(({ position }) => Number(position ?? 0)));
   if (floor > 0) raiseFloor(context, floor);
   uncount(context, gone);
