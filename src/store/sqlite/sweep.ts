@@ -13,10 +13,12 @@ import { bringNearer } from './set-back';
 import { raiseFloor, sweepEvents } from './sweep-events';
 
 const rowsMax = 1000;
+/** Hints and reads of the tasks that the deliveries of one step hinted: each of them is looked at. */
+const lookedAtMax = 100_000;
 /** A resolved alert stays for a day, to be looked at. */
 const alertMs = 86_400_000;
 
-/** A step takes at most 1,000 rows of a table. */
+/** A step takes at most 1,000 rows of a table, and deliveries of tasks with at most 100,000 hints and reads, or one. */
 export function sweep(context: Context): Swept {
   const nearer = bringNearer(context);
   const nowMs = context.nowMs();
@@ -127,14 +129,36 @@ function sweepDeliveries(context: Context, beforeMs: number): number {
   );
   const young = rows.findIndex((row) => Number(row.received_at) >= beforeMs);
   const old = young < 0 ? rows : rows.slice(0, young);
-  swept.delivery = old.length < rowsMax ? walkEnded : Number(old.at(-1)!.id);
-  const gone = old.filter(({ waits }) => waits === 0).map(({ id }) => Number(id));
-  for (const [taskId, deliveries] of deliveriesByTask(tasksOf(context, gone)))
-    sweepTask(context, taskId, deliveries, beforeMs);
+  const aged = old.filter(({ waits }) => waits === 0).map(({ id }) => Number(id));
+  const byTask = deliveriesByTask(tasksOf(context, aged));
+  const left = firstLeft(context, byTask);
+  const gone = aged.filter((id) => id < left);
+  if (left < Infinity) swept.delivery = left - 1;
+  else swept.delivery = old.length < rowsMax ? walkEnded : Number(old.at(-1)!.id);
+  for (const [taskId, deliveries] of byTask) {
+    const ofPage = deliveries.filter((id) => id < left);
+    if (ofPage.length > 0) sweepTask(context, taskId, ofPage, beforeMs);
+  }
   const ids = JSON.stringify(gone);
   database.run('DELETE FROM quarantine WHERE delivery_id IN (SELECT value FROM json_each(?))', ids);
   database.run('DELETE FROM deliveries WHERE id IN (SELECT value FROM json_each(?))', ids);
   return gone.length;
+}
+
+/** The first delivery that is left to the next step: with its tasks this one would look at too much. Infinity where none is. */
+function firstLeft({ database }: Context, byTask: Map<number, number[]>): number {
+  const tasks = [...byTask].map(([taskId, deliveries]) => ({ taskId, first: Math.min(...deliveries) }));
+  tasks.sort((one, other) => one.first - other.first);
+  let lookedAt = 0;
+  for (const { taskId, first } of tasks) {
+    const { count } = database.get(
+      `SELECT (SELECT count(*) FROM hints WHERE task_id = ?1) + (SELECT count(*) FROM reads WHERE task_id = ?1) AS count`,
+      taskId,
+    )!;
+    lookedAt += Number(count);
+    if (lookedAt > lookedAtMax && first > tasks[0]!.first) return first;
+  }
+  return Infinity;
 }
 
 function deliveriesByTask(pairs: Row[]): Map<number, number[]> {

@@ -3,9 +3,8 @@
  * however many those are and however often the resource was told of. What is folded and what is kept is as if it went
  * through them one by one.
  */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { rmSync } from 'node:fs';
+import type { Swept } from '../../../src/model/inspection';
 import { type Database, openDatabase } from '../../../src/store/sqlite/database';
 import { openEngine } from '../../../src/store/sqlite/engine';
 import { layStore, settingsFor } from '../../contract/open-sqlite';
@@ -113,7 +112,9 @@ test('what several deliveries of a page said of a resource is folded, and its re
     fc.property(fc.array(hint, { maxLength: 30 }), fc.array(read, { maxLength: 6 }), (hints, reads) => {
       const { folder, file } = layStore();
       let database = openDatabase(file);
+      database.begin();
       fill(database, hints, reads, deliveries);
+      database.commit();
       database.close();
       const engine = openEngine(settingsFor(file), () => nowMs);
       engine.execute([{ verb: 'sweep', args: [] }]);
@@ -129,8 +130,7 @@ test('what several deliveries of a page said of a resource is folded, and its re
 
 /** The processor time of a page of deliveries, all of which hinted one resource, that so many hinted in all. */
 function costOfPage(hints: number): number {
-  const folder = mkdtempSync(join(tmpdir(), 'tramline-swept-'));
-  const file = join(folder, 'store.db');
+  const { folder, file } = layStore();
   const database = openDatabase(file);
   database.begin();
   fill(database, [], [], 0);
@@ -160,4 +160,44 @@ function costOfPage(hints: number): number {
 test('a page of deliveries of a resource that was told of twenty times as often costs less than ten times as much', () => {
   const few = costOfPage(1_001);
   expect(costOfPage(20_000)).toBeLessThan(10 * few);
+});
+
+test.each([
+  ['have 100,000 hints and reads together go in one step', 25_000, [4]],
+  ['have more together go in a step each', 25_001, [2, 2]],
+  ['have more than that alone go in a step each', 60_000, [2, 2]],
+])('deliveries of two resources that %s', (_, hints, pages) => {
+  const { folder, file } = layStore();
+  const database = openDatabase(file);
+  database.begin();
+  const said = [1, 1, 3, 3].map((address, at) => ({ address, delivery: at + 1 }));
+  fill(database, said, [], 4);
+  database.run('DELETE FROM hints');
+  for (const task of [1, 3]) {
+    database.run(
+      `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?2)
+       INSERT INTO hints SELECT ?1, i, 6, 0 FROM n`,
+      task,
+      hints,
+    );
+    database.run(
+      `INSERT INTO reads (task_id, fence, generation, outcome, at)
+       SELECT task_id, generation, generation, 'unchanged', ? FROM hints WHERE task_id = ?`,
+      nowMs,
+      task,
+    );
+  }
+  database.commit();
+  database.close();
+  const engine = openEngine(settingsFor(file), () => nowMs);
+  const swept: number[] = [];
+  for (let more = true; more; ) {
+    const [step] = engine.execute([{ verb: 'sweep', args: [] }]);
+    const { value } = step as { value: Swept };
+    if (value.rows > 0) swept.push(value.rows);
+    ({ more } = value);
+  }
+  engine.close();
+  rmSync(folder, { recursive: true });
+  expect(swept).toEqual(pages);
 });
