@@ -26,6 +26,8 @@ interface Waiting extends Call {
   reject: (problem: Problem) => void;
 }
 
+type CallVerb = (verb: VerbName, ...args: unknown[]) => Promise<unknown>;
+
 /** So many leave at once, whatever is away: the executor works on them while the rest of the turn is still being read. */
 const leaveAt = 25;
 /** Enough that the executor has its next calls when it ends a group, few enough that small messages do not add up. */
@@ -87,35 +89,6 @@ export function groupedStore(
     });
   }
 
-  async function ledger(): Promise<Ledger> {
-    for (let attempt = 1; ; attempt += 1) {
-      const told = await tellLedger();
-      const { accepted, ...lines } = told;
-      const sum = Object.values(lines).reduce((total, count) => total + count, 0);
-      if (sum === accepted || attempt === ledgerAttempts) return told;
-    }
-  }
-
-  async function tellLedger(): Promise<Ledger> {
-    const total = emptyLedger();
-    const add = (lines: Partial<Ledger>) => {
-      for (const [line, count] of Object.entries(lines)) total[line as keyof Ledger] += count;
-    };
-    let untilDelivery: number | null = null;
-    for (let after: number | null = 0; after !== null; ) {
-      const page = (await call('ledgerOfDeliveries', after, untilDelivery)) as LedgerOfDeliveries;
-      add(page.lines);
-      ({ after, untilDelivery } = page);
-    }
-    for (let after: number | null = 0; after !== null; ) {
-      const page = (await call('ledgerPage', after, ledgerPageTasks, untilDelivery)) as LedgerPage;
-      add(page.lines);
-      add({ accepted: page.folded });
-      after = page.after;
-    }
-    return total;
-  }
-
   async function close(): Promise<void> {
     closed = true;
     await new Promise<void>((resolve) => {
@@ -127,11 +100,44 @@ export function groupedStore(
 
   // Whoever makes something due in the one process wakes who waits for it.
   const heed = async (): Promise<void> => {};
-  return Object.assign(Object.create(verbsOf(call)) as Store, { ledger, heed, close });
+  return Object.assign(Object.create(verbsOf(call)) as Store, {
+    ledger: () => ledger(call),
+    heed,
+    close,
+  });
+}
+
+async function ledger(call: CallVerb): Promise<Ledger> {
+  for (let attempt = 1; ; attempt += 1) {
+    const told = await tellLedger(call);
+    const { accepted, ...lines } = told;
+    const sum = Object.values(lines).reduce((total, count) => total + count, 0);
+    if (sum === accepted || attempt === ledgerAttempts) return told;
+  }
+}
+
+async function tellLedger(call: CallVerb): Promise<Ledger> {
+  const total = emptyLedger();
+  const add = (lines: Partial<Ledger>) => {
+    for (const [line, count] of Object.entries(lines)) total[line as keyof Ledger] += count;
+  };
+  let untilDelivery: number | null = null;
+  for (let after: number | null = 0; after !== null; ) {
+    const page = (await call('ledgerOfDeliveries', after, untilDelivery)) as LedgerOfDeliveries;
+    add(page.lines);
+    ({ after, untilDelivery } = page);
+  }
+  for (let after: number | null = 0; after !== null; ) {
+    const page = (await call('ledgerPage', after, ledgerPageTasks, untilDelivery)) as LedgerPage;
+    add(page.lines);
+    add({ accepted: page.folded });
+    after = page.after;
+  }
+  return total;
 }
 
 /** Each verb is made when it is first asked for, and found without the proxy from then on. */
-function verbsOf(call: (verb: VerbName, ...args: unknown[]) => Promise<unknown>): object {
+function verbsOf(call: CallVerb): object {
   return new Proxy(Object.create(null) as object, {
     get(_none, name, store: object) {
       if (typeof name === 'symbol' || name === 'then') return undefined;
