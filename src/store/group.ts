@@ -8,6 +8,7 @@ import type { QuarantineReason } from '../model/notification';
 import { Problem, type ProblemCode } from '../model/problem';
 import type { Store } from '../model/store';
 import { emptyLedger } from './empty-ledger';
+import { type HastenedPage, hastenRest } from './hastened-page';
 import type { SetAside } from './quarantine-entry';
 import type { Call } from './sqlite/engine';
 import type { LedgerOfDeliveries, LedgerPage } from './sqlite/ledger';
@@ -102,6 +103,7 @@ export function groupedStore(
   const heed = async (): Promise<void> => {};
   return Object.assign(Object.create(verbsOf(call)) as Store, {
     ledger: () => ledger(call),
+    ...hastening(call, () => closed),
     heed,
     close,
   });
@@ -134,6 +136,19 @@ async function tellLedger(call: CallVerb): Promise<Ledger> {
     after = page.after;
   }
   return total;
+}
+
+/** Deliveries and takes pass between two pages; who closes the store waits for one at most. */
+function hastening(call: CallVerb, isClosed: () => boolean): Pick<Store, 'hasten' | 'hastenRefused'> {
+  async function hastenFrom(first: Promise<unknown>): Promise<number> {
+    return hastenRest((await first) as HastenedPage, async (page) =>
+      isClosed() ? null : ((await call('hastenOn', page)) as HastenedPage),
+    );
+  }
+  return {
+    hasten: () => hastenFrom(call('hasten')),
+    hastenRefused: (refusedAtMs) => hastenFrom(call('hastenRefused', refusedAtMs)),
+  };
 }
 
 /** Each verb is made when it is first asked for, and found without the proxy from then on. */

@@ -9,6 +9,7 @@ import { storeConnectionsSuite } from './store-connections-suite';
 import { storeDamageSuite } from './store-damage-suite';
 import { storeExplainSuite } from './store-explain-suite';
 import type { DamageableStore } from './store-hand';
+import { storeHastenSuite } from './store-hasten-suite';
 import { storeHeldSuite } from './store-held-suite';
 import { storeReplaySuite } from './store-replay-suite';
 import { storeRetentionSuite } from './store-retention-suite';
@@ -32,6 +33,7 @@ const suites: ((name: string, open: OpenStore) => void)[] = [
   storeBehindSuite,
   storeDamageSuite,
   storeHeldSuite,
+  storeHastenSuite,
   storeVersionsSuite,
 ];
 

@@ -187,5 +187,8 @@ function keepWidth(database: Database, id: string, width: number | null): void {
   }
 }
 
-/** The doors that the engine serves as they are; `ledger`, `heed` and `close` are made by the client. */
-export type Served = Pick<Store, Exclude<keyof Store, 'ledger' | 'heed' | 'close'>>;
+/** The doors that the engine serves as they are; the others are made by the client, those of pages from several calls. */
+export type Served = Pick<
+  Store,
+  Exclude<keyof Store, 'ledger' | 'hasten' | 'hastenRefused' | 'heed' | 'close'>
+>;

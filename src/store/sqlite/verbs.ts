@@ -24,7 +24,8 @@ import { equipmentRecords, nameEquipment } from './equipment-names';
 import { explain } from './explain';
 import { finish } from './finish';
 import { forgetOrganization } from './forget';
-import { hasten, hastenRefused, put, refusedHastenedAgoMs, take } from './inbox';
+import { hasten, hastenOn, hastenRefused, refusedHastenedAgoMs } from './hasten';
+import { put, take } from './inbox';
 import {
   accessHistory,
   alertInputs,
@@ -80,6 +81,7 @@ export const verbs = {
   releaseLeases,
   hasten,
   hastenRefused,
+  hastenOn,
   refusedHastenedAgoMs,
   nextDueInMs,
   keepSample,

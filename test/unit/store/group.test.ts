@@ -132,3 +132,33 @@ test('closing waits for what is under way, and then refuses', async () => {
   await closing;
   expect(closed).toBe(true);
 });
+
+test('what is hastened is asked for page by page, and others have their turn between two', async () => {
+  const { groups, execute } = asked();
+  const store = groupedStore(execute, async () => {});
+  const asks = () => groups.map(({ calls }) => calls.map(({ verb }) => verb).join());
+  const hastened = store.hastenRefused(7);
+  await turn();
+  const first = { by: 'refusal', beganMs: 1, count: 500, fromMs: 2 };
+  groups[0]!.answer([{ value: first }]);
+  const counted = store.unsentCount();
+  await turn();
+  expect(asks()).toEqual(['hastenRefused', 'unsentCount,hastenOn']);
+  expect(groups[0]!.calls[0]!.args).toEqual([7]);
+  expect(groups[1]!.calls[1]!.args).toEqual([first]);
+  groups[1]!.answer([{ value: 3 }, { value: { ...first, count: 20, fromMs: null } }]);
+  expect(await Promise.all([hastened, counted])).toEqual([520, 3]);
+  expect(groups).toHaveLength(2);
+});
+
+test('a store that is closed between two pages of what is hastened leaves the rest', async () => {
+  const { groups, execute } = asked();
+  const store = groupedStore(execute, async () => {});
+  const hastened = store.hasten();
+  await turn();
+  const closing = store.close();
+  groups[0]!.answer([{ value: { by: 'outage', beganMs: 1, count: 500, fromMs: 2 } }]);
+  await closing;
+  expect(await hastened).toBe(500);
+  expect(groups).toHaveLength(1);
+});

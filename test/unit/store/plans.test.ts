@@ -14,6 +14,7 @@ import {
   aliasOf,
   draftOf,
   Hand,
+  heldBy,
   hintOf,
   sealedConnection,
   terms,
@@ -142,4 +143,23 @@ test('who else sees what a revoked connection saw is found by each organization'
   const ofOthers = plans.filter((plan) => plan.includes('INDEX sights_organization'));
   expect(ofOthers.length).toBeGreaterThan(1);
   expect(plans.filter((plan) => /^SCAN (s|sights|organizations)\b/.test(plan))).toEqual([]);
+});
+
+test('a page of what is hastened is found by what waits for that alone, and by when it is due', async () => {
+  await hand.put([hintOf('1')]);
+  const refused = { dueInMs: 300_000, code: 'client-refused', detail: null, own: false, agedMs: 0 };
+  await store.postpone({ ...heldBy(await hand.take()), ...refused });
+  const found = async (act: () => Promise<unknown>) =>
+    of(await plansOf(act), 'tasks').map((plan) => plan.split(':')[0]);
+  const byNumber = 'SEARCH tasks USING INTEGER PRIMARY KEY (rowid=?)';
+  expect(await found(() => store.hastenRefused(null))).toEqual([
+    'SEARCH tasks USING INDEX tasks_refused (due_at>?)',
+    byNumber,
+  ]);
+  nowMs += 1000;
+  await store.postpone({ ...heldBy(await hand.take()), ...refused });
+  expect(await found(() => store.hasten())).toEqual([
+    'SEARCH tasks USING INDEX tasks_postponed (due_at>?)',
+    byNumber,
+  ]);
 });
