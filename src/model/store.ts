@@ -73,11 +73,15 @@ export interface Inbox {
   quarantineTask(task: QuarantinedTask): Promise<void>;
   /** Gives all leases of this process back, for shutdown; the tasks are due again at once. */
   releaseLeases(taken: { taskId: number; fence: number }[]): Promise<void>;
-  /** Makes tasks that were postponed for reasons that are not their own due now. */
+  /**
+   * Makes tasks that were postponed for reasons that are not their own due now. In steps, so that others have their turn
+   * between two: where the process dies, the store is closed or a step fails, the rest waits its own time.
+   */
   hasten(): Promise<number>;
   /**
    * Something that the client key was refused at `refusedAtMs` is answered now; null: it is not known when. Makes due now what
-   * waits since the key was refused, once for all that was refused before: 0 when that was done since, by whichever process.
+   * waits since the key was refused, once for all that was refused before: 0 when that was done since, by whichever process. In
+   * steps as `hasten`; the first says that it was done.
    */
   hastenRefused(refusedAtMs: number | null): Promise<number>;
   /** Milliseconds since that was last done, by whichever process; null when it never was. */

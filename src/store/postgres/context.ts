@@ -31,6 +31,8 @@ export interface Context {
   news: Set<News>;
   /** Why things were set aside: told once the transaction is committed. */
   setAside: QuarantineReason[];
+  /** Whoever has the store wants to be rid of it: what goes on page by page ends with this one. */
+  isClosing(): boolean;
 }
 
 /** Runs one transaction of a verb that needs several, so that no read outlives a page. */

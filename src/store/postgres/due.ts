@@ -1,8 +1,9 @@
 /**
  * When something is due next, and making due at once what waits for reasons that are not its own.
  */
+import { type HastenedPage, hastenedBy, hastenRest } from '../hastened-page';
 import { probeBudgetName, probeBudgetOf } from '../probe-budget';
-import type { Context } from './context';
+import type { Context, InTransaction } from './context';
 
 /** Milliseconds until a task, or a probe, may be taken; null when nothing waits for time. */
 export async function nextDueInMs(context: Context, what: 'task' | 'probe'): Promise<number | null> {
@@ -48,13 +49,26 @@ const nextProbe = `
     (SELECT value FROM meta WHERE name = 'pause-until') AS paused_until
   FROM organizations WHERE probe_at IS NOT NULL OR probe_lease_until > 0`;
 
-/** The number of tasks that are due now. */
-export function hasten(context: Context): Promise<number> {
-  return hastenThose(context, 'NOT own');
+const pageTasks = 2000;
+
+/** The number of tasks that became due. */
+export async function hasten(inTransaction: InTransaction): Promise<number> {
+  const first = await inTransaction((context) => hastenPage(context, 'outage', null));
+  return hastenRest(first, (page) => inTransaction((context) => hastenPage(context, page.by, page)));
+}
+
+/** It is written with the first page that this was done: where the process dies then, nobody goes on. */
+export async function hastenRefused(
+  inTransaction: InTransaction,
+  refusedAtMs: number | null,
+): Promise<number> {
+  const first = await inTransaction((context) => hastenOnce(context, refusedAtMs));
+  if (first === null) return 0;
+  return hastenRest(first, (page) => inTransaction((context) => hastenPage(context, page.by, page)));
 }
 
 /** The row of the last time is locked before it is judged: of two processes that come at once the second has nothing to do. */
-export async function hastenRefused(context: Context, refusedAtMs: number | null): Promise<number> {
+async function hastenOnce(context: Context, refusedAtMs: number | null): Promise<HastenedPage | null> {
   const { database, nowMs } = context;
   const done = await database.get(
     `INSERT INTO meta (name, value) VALUES ('refused-hastened', $1::bigint)
@@ -63,7 +77,7 @@ export async function hastenRefused(context: Context, refusedAtMs: number | null
     nowMs(),
     refusedAtMs,
   );
-  return done === undefined ? 0 : hastenThose(context, "code = 'client-refused'");
+  return done === undefined ? null : hastenPage(context, 'refusal', null);
 }
 
 export async function refusedHastenedAgoMs({ database, nowMs }: Context): Promise<number | null> {
@@ -71,18 +85,47 @@ export async function refusedHastenedAgoMs({ database, nowMs }: Context): Promis
   return row === undefined ? null : Math.max(0, nowMs() - Number(row.value));
 }
 
-/** `which`: a condition on a postponed task. */
-async function hastenThose(context: Context, which: string): Promise<number> {
-  const rows = await context.database.all(
+/** Bound to failures before the first page: $1 is when that was, $2 is now. One ahead of the clock is from before it was set back. */
+const failedBefore = 'coalesce(failed_at, 0) NOT BETWEEN $1::bigint + 1 AND $2::bigint';
+
+/**
+ * Looked for in the order of an index, from where the page before it ended: what that one has left behind in it is still to
+ * be cleaned up. Locked in the order in which everybody locks; what others changed meanwhile is theirs.
+ */
+async function hastenPage(
+  context: Context,
+  by: HastenedPage['by'],
+  before: HastenedPage | null,
+): Promise<HastenedPage> {
+  const { database, settings, lanes } = context;
+  const nowMs = context.nowMs();
+  const beganMs = before?.beganMs ?? nowMs;
+  const found = await database.all(
+    `SELECT id, due_at FROM tasks
+     WHERE due_at >= $3 AND state = 'postponed' AND ${hastenedBy[by]} AND ${failedBefore}
+     ORDER BY due_at LIMIT ${pageTasks}`,
+    beganMs,
+    nowMs,
+    Math.max(nowMs + 1, before?.fromMs ?? 0),
+  );
+  const rows = await database.all(
+    // "Between" where "equal" would do: no index is of that, so that each is looked up by its number.
     `WITH waiting AS (
-       SELECT id FROM tasks WHERE state = 'postponed' AND ${which} AND due_at > $1 ORDER BY id FOR NO KEY UPDATE),
+       SELECT id FROM tasks WHERE id = ANY($3::bigint[]) AND state BETWEEN 'postponed' AND 'postponed'
+         AND ${hastenedBy[by]} AND ${failedBefore} ORDER BY id FOR NO KEY UPDATE),
      hastened AS (
-       UPDATE tasks t SET due_at = greatest($1, least(coalesce(t.read_at, 0), $1) + $2), state = 'due'
+       UPDATE tasks t SET due_at = greatest($2, least(coalesce(t.read_at, 0), $2) + $4), state = 'due'
        FROM waiting w WHERE t.id = w.id RETURNING t.lane, t.due_at)
      SELECT lane, count(*) AS count, min(due_at) AS due_at FROM hastened GROUP BY lane`,
-    context.nowMs(),
-    context.settings.readGapMs,
+    beganMs,
+    nowMs,
+    found.map(({ id }) => id),
+    settings.readGapMs,
   );
-  for (const { lane, due_at } of rows) context.lanes.expect(lane, due_at);
-  return rows.reduce((sum, { count }) => sum + Number(count), 0);
+  for (const { lane, due_at } of rows) lanes.expect(lane, due_at);
+  const count = rows.reduce((sum, row) => sum + Number(row.count), 0);
+  // By how many were found: also where others have changed all of them, more may wait behind.
+  const isLast = found.length < pageTasks || context.isClosing();
+  const fromMs = isLast ? null : Number(found.at(-1)!.due_at);
+  return { by, beganMs, count, fromMs };
 }

@@ -35,6 +35,8 @@ export async function openPostgres(
   await refuseHalfMoved(database);
   const bell = makeBell(settings);
   const seen: Seen = { furthestMs: 0 };
+  let closed = false;
+  const isClosing = () => closed;
   const inTransaction = async <Result>(
     work: (context: Context) => Promise<Result>,
     options?: TransactionOptions,
@@ -47,7 +49,7 @@ export async function openPostgres(
         // A second attempt begins anew.
         news = new Set();
         setAside = [];
-        const context = { database: statements, settings, nowMs, seen, lanes, news, setAside };
+        const context = { database: statements, settings, nowMs, seen, lanes, news, setAside, isClosing };
         const done = await work(context);
         await lanes.write(statements);
         // Where the beginning was refused, nobody knows when it was.
@@ -62,7 +64,6 @@ export async function openPostgres(
   };
   const doors = makeDoors(inTransaction, database.connected);
   const underWay = new Set<Promise<unknown>>();
-  let closed = false;
   let notedMs = Number.NEGATIVE_INFINITY;
 
   /** What a delivery met is what readiness must know, of every process. */

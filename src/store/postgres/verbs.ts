@@ -64,8 +64,6 @@ type Answer<Verb extends Name> = Promise<Awaited<ReturnType<Store[Verb]>>>;
 /** One call, one transaction. */
 export const verbs = {
   take,
-  hasten,
-  hastenRefused,
   refusedHastenedAgoMs,
   nextDueInMs,
   keepSample,
@@ -156,8 +154,6 @@ const longMs = 30_000;
 /** What a verb's transaction needs beyond the usual. */
 export const transactionOptions: { [Verb in Name]?: TransactionOptions } = {
   take: { lock: lockNumbers.claim },
-  hasten: { statementMs: longMs },
-  hastenRefused: { statementMs: longMs },
   learn: { lock: lockNumbers.connections },
   importConnections: { lock: lockNumbers.connections },
   refuseConnection: { lock: lockNumbers.connections },
@@ -175,7 +171,7 @@ export const transactionOptions: { [Verb in Name]?: TransactionOptions } = {
 };
 
 /** One call, several transactions. */
-export const longVerbs = { sweep, pickUnsent, listEvents } satisfies {
+export const longVerbs = { hasten, hastenRefused, sweep, pickUnsent, listEvents } satisfies {
   [Verb in Name]?: (inTransaction: InTransaction, ...args: Parameters<Store[Verb]>) => Answer<Verb>;
 };
 

@@ -7,6 +7,7 @@ import { openPostgres } from '../../../src/store/postgres/open-postgres';
 import { postgresSettingsFor } from '../../contract/open-postgres';
 import { describeWithNeighbour } from '../../support/neighbour';
 import { type PostgresServer, postgresAvailable, startPostgres } from '../../support/postgres';
+import { until } from '../../support/until';
 
 describeWithNeighbour(
   'PostgreSQL',
@@ -68,6 +69,39 @@ describeWithNeighbour(
         name,
       );
       expect(read!.looked_at).toBeLessThan(7 * 30);
+    });
+
+    test.each([
+      ['an outage', 'hasten' as const],
+      ['a refusal', 'hastenRefused' as const],
+    ])('at the end of %s what is not due yet is looked at alone, each three times', async (_, verb) => {
+      const name = await server.createDatabase();
+      const nowMs = Date.UTC(2026);
+      const store = await openPostgres(postgresSettingsFor(server.url(name)), () => nowMs);
+      const end = () => (verb === 'hasten' ? store.hasten() : store.hastenRefused(null));
+      const fill = (from: number, to: number, dueMs: number) =>
+        server.query(
+          `INSERT INTO tasks (address, lane, state, generation, due_at, failed_at, code)
+           SELECT 'a' || i, '4711', 'postponed', 1, ${dueMs} + i, 0, 'client-refused'
+           FROM generate_series(${from}, ${to}) i`,
+          name,
+        );
+      // A session plans a statement anew until it has made it a few times.
+      for (let times = 0; times < 7; times += 1) expect(await end()).toBe(0);
+      await fill(1, 20_000, nowMs - 20_000);
+      expect(await end()).toBe(0);
+      await fill(20_001, 25_000, nowMs);
+      expect(await end()).toBe(5000);
+      await store.close();
+      const lookedAt = async () => {
+        const [read] = await server.query(
+          `SELECT idx_tup_fetch::int + seq_tup_read::int AS count FROM pg_stat_user_tables WHERE relname = 'tasks'`,
+          name,
+        );
+        return read!.count as number;
+      };
+      await until(async () => (await lookedAt()) >= 3 * 5000, { withinMs: 20_000 });
+      expect(await lookedAt()).toBe(3 * 5000);
     });
   },
 );
