@@ -234,13 +234,8 @@ const unsentByTopic = {
 /** What goes out of what is set aside once it is old, and what is hastened when an outage or a refusal of the client ends. */
 const largeStores = {
   quarantine_told: "quarantine (at) WHERE state <> 'waiting' AND what <> 'notification'",
-  tasks_postponed: "tasks (due_at) WHERE state = 'postponed' AND NOT own",
-  tasks_refused: "tasks (due_at) WHERE state = 'postponed' AND code = 'client-refused'",
-};
-
-/** What the step before it meant to index by time: its first index has the name of one by number, which was there and stayed. */
-const postponedByTime = {
   tasks_postponed_until: "tasks (due_at) WHERE state = 'postponed' AND NOT own",
+  tasks_refused: "tasks (due_at) WHERE state = 'postponed' AND code = 'client-refused'",
 };
 
 export const migrations: Migration[] = [
@@ -269,5 +264,4 @@ export const migrations: Migration[] = [
   { name: '0023-shown-by', kind: 'expand', sql: shownBy },
   { name: '0024-unsent-by-topic', kind: 'expand', indexes: unsentByTopic },
   { name: '0025-large-stores', kind: 'expand', indexes: largeStores },
-  { name: '0026-postponed-by-time', kind: 'expand', indexes: postponedByTime },
 ];
