@@ -2,7 +2,7 @@
  * Where the files of an open store are. SQLite goes on writing to files that were removed, moved or exchanged for others, and
  * says nothing: whoever opens the path next finds nothing of that. Asked before each commit that wrote; some 3 µs.
  */
-import { lstatSync, readlinkSync, realpathSync, statSync } from 'node:fs';
+import { readlinkSync, realpathSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { Problem } from '../../model/problem';
 
@@ -15,11 +15,29 @@ export function logOf(file: string): string {
 }
 
 function targetOf(path: string): string {
-  const found = lstatSync(path, { throwIfNoEntry: false });
-  if (found === undefined) return path;
-  // A link to what is away has no real path. Links that go round make the look at the file fail before.
-  const isAway = statSync(path, { throwIfNoEntry: false }) === undefined;
-  return isAway ? targetOf(resolve(dirname(path), readlinkSync(path))) : realpathSync(path);
+  if (sizeOf(path) !== null) return realpathSync(path);
+  // A link to what is away has no real path.
+  const link = linkOf(path);
+  return link === null ? path : targetOf(resolve(dirname(path), link));
+}
+
+/** null where it leads nowhere, or cannot be asked for: whoever opens it hears why. */
+function sizeOf(path: string): number | null {
+  try {
+    return statSync(path).size;
+  } catch {
+    return null;
+  }
+}
+
+/** null where it is no link. Links that go round are none: they cannot be opened. */
+function linkOf(path: string): string | null {
+  try {
+    statSync(path, { throwIfNoEntry: false });
+    return readlinkSync(path);
+  } catch {
+    return null;
+  }
 }
 
 /** To be made when both are open. What it gives throws `Displaced` (`store.unavailable`) unless both are what they were. */
@@ -55,10 +73,10 @@ function idOf(path: string): string | null {
 
 /** SQLite would remove a log whose file is away or empty, and begin anew. Throws `settings.invalid` where one is there. */
 export function mustHaveFile(file: string): void {
-  const size = statSync(file, { throwIfNoEntry: false })?.size;
-  if (size !== undefined && size > 0) return;
+  const size = sizeOf(file);
+  if (size !== null && size > 0) return;
   const log = logOf(file);
-  if ((statSync(log, { throwIfNoEntry: false })?.size ?? 0) === 0) return;
+  if ((sizeOf(log) ?? 0) === 0) return;
   throw new Problem(
     'settings.invalid',
     `${log} is there and ${file} is ${size === 0 ? 'empty' : 'not'}: put the file back beside its log, or move the log away to begin anew without what it holds`,

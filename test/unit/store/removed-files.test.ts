@@ -166,6 +166,21 @@ describe('a log whose file is away', () => {
   );
 });
 
+test('a place that cannot be asked for is told by whoever opens it there', () => {
+  symlinkSync(join(folder, 'round'), join(folder, 'round'));
+  for (const place of [
+    join(file, 'inner', 'store.db'),
+    join(folder, 'round'),
+    join(folder, 'round', 'store.db'),
+  ])
+    expect(() => openStoreHere(settingsFor(place), Date.now)).toThrow(
+      expect.objectContaining({
+        code: 'settings.invalid',
+        message: expect.stringContaining('cannot be opened'),
+      }),
+    );
+});
+
 test('what a log held that was removed under the store is kept by an orderly end', async () => {
   await put('1');
   rmSync(`${file}-wal`);
