@@ -7,16 +7,8 @@ import { type Metrics, makeMetrics } from '../../../src/observe/metrics';
 import { startTelemetry, type Telemetry } from '../../../src/observe/telemetry';
 import { freePort } from '../../support/free-port';
 import { until } from '../../support/until';
-import { gauges } from './sample-lines';
+import { gauges, unexported } from './sample-lines';
 
-const options = {
-  service: 'tramline',
-  version: '0.0.0',
-  instance: 'i1',
-  resourceAttributes: null,
-  exportTraces: false,
-  samplerGiven: false,
-};
 const endpoint = 'OTEL_EXPORTER_OTLP_ENDPOINT';
 const soon = { withinMs: 4000 };
 let telemetry: Telemetry;
@@ -24,7 +16,7 @@ let metrics: Metrics;
 
 function start(port: number, intervalMs = 100, from: Gauges = gauges): void {
   process.env[endpoint] = `http://127.0.0.1:${port}`;
-  telemetry = startTelemetry({ ...options, exportMetrics: { protocol: 'grpc', intervalMs } });
+  telemetry = startTelemetry({ ...unexported, exportMetrics: { protocol: 'grpc', intervalMs } });
   metrics = makeMetrics(telemetry.meter, from);
   metrics.fault('pipeline');
 }

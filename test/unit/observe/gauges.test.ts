@@ -4,17 +4,9 @@
  */
 import { makeMetrics } from '../../../src/observe/metrics';
 import { startTelemetry } from '../../../src/observe/telemetry';
-import { accepted, gauges } from './sample-lines';
+import { accepted, gauges, unexported } from './sample-lines';
 
-const options = {
-  service: 'tramline',
-  version: '0.0.0',
-  instance: 'i1',
-  resourceAttributes: null,
-  exportTraces: false,
-  samplerGiven: false,
-  exportMetrics: null,
-};
+const options = { ...unexported, exportMetrics: null };
 
 test('a store that does not answer leaves the other metrics readable', async () => {
   const other = startTelemetry(options);

@@ -123,3 +123,13 @@ export const gauges: Gauges = {
   endedByFaultMs: async () => 12_500,
   sandboxLeft: () => [{ limit: 'calls', left: 1234 }],
 };
+
+/** Of a telemetry that sends no traces. */
+export const unexported = {
+  service: 'tramline',
+  version: '0.0.0',
+  instance: 'i1',
+  resourceAttributes: null,
+  exportTraces: false,
+  samplerGiven: false,
+};
