@@ -164,6 +164,9 @@ describeWithNeighbour('Kafka', kafkaAvailable(), 'three brokers that fail', () =
   test(
     'B3, B4: too few replicas hold everything, are told, and nothing is set aside',
     async () => {
+      // Asked before: kafkajs tells nothing of a topic while one of its partitions has no leader.
+      const { topics: known } = await admin.fetchTopicMetadata({ topics });
+      const partitions = known.flatMap((topic) => topic.partitions).length;
       await cluster.kill(0);
       await cluster.kill(1);
       const name = await changeAll();
@@ -182,8 +185,6 @@ describeWithNeighbour('Kafka', kafkaAvailable(), 'three brokers that fail', () =
         error_type: 'NOT_ENOUGH_REPLICAS',
       });
       expect(failures).toBeGreaterThan(0);
-      const { topics: known } = await admin.fetchTopicMetadata({ topics });
-      const partitions = known.flatMap((topic) => topic.partitions).length;
       expect(failures).toBeLessThan(200 + (partitions * fewForMs) / 5000);
       await Promise.all([cluster.restart(0), cluster.restart(1)]);
       await drained();
