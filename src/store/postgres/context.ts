@@ -23,6 +23,8 @@ export interface Context {
   settings: PostgresSettings;
   /** The store's clock when the transaction began, in milliseconds since the epoch. */
   nowMs(): number;
+  /** What stands for the store's clock, for tests; null where it is the clock itself. */
+  toldMs: number | null;
   /** By all transactions of this process. */
   seen: Seen;
   /** What becomes of lanes: written as the last thing of the transaction. */

@@ -39,6 +39,8 @@ export interface TransactionOptions {
   served?: boolean;
   /** Its first statements leave with its beginning: it asks for the clock only after one of them was answered. */
   ahead?: boolean;
+  /** All that it asks it asks in its first turn: that leaves with its beginning, and so does the commit. Never asks for the clock. */
+  whole?: boolean;
 }
 
 export interface Database {
@@ -94,14 +96,15 @@ export function openDatabase(settings: DatabaseSettings, nowMs: (() => number) |
       const begun = begin(send, options, statementMs, (atMs) => {
         beganMs = nowMs?.() ?? atMs;
       });
-      if (options.ahead !== true) await begun;
-      else process.nextTick(() => awaitBegun(course, begun));
+      if (options.ahead === true) process.nextTick(() => awaitBegun(course, begun));
+      else if (options.whole !== true) await begun;
       const statements = statementsOf(send, course);
-      const [result] = await Promise.all([work(statements, () => beganMs), begun]);
+      const worked = Promise.all([work(statements, () => beganMs), begun]);
+      if (options.whole !== true) await worked;
       const lastOnes = course.last.map(({ sql, values }) => statements.run(sql, ...values));
       course.isOver = true;
       // Where a statement failed it takes all back, and says so.
-      const [{ command }] = await Promise.all([send('COMMIT'), ...lastOnes]);
+      const [[result], { command }] = await Promise.all([worked, send('COMMIT'), ...lastOnes]);
       if (command !== 'COMMIT') throw course.causeOfAbort ?? new Error(`ended by ${command}`);
       return result;
     } catch (error) {

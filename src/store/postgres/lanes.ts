@@ -117,25 +117,11 @@ export class LaneChanges {
   }
 }
 
-/** Those that fall due earlier now; whatever their rows say, they are shared until the commit. */
+/** Those that fall due earlier now (`hint-functions.ts`). */
 function expectLanes(database: Statements, changes: Map<string, Change>): void {
-  const ids = [...changes.keys()];
   database.last(
-    `INSERT INTO lanes (id) SELECT n.id FROM unnest($1::text[]) AS n (id)
-     WHERE NOT EXISTS (SELECT 1 FROM lanes l WHERE l.id = n.id) ORDER BY n.id COLLATE "C"
-     ON CONFLICT (id) DO NOTHING`,
-    ids,
-  );
-  database.last('SELECT 1 FROM lanes WHERE id = ANY($1::text[]) ORDER BY id FOR KEY SHARE', ids);
-  database.last(
-    `WITH earlier AS MATERIALIZED (
-       SELECT l.id, n.due_at FROM unnest($1::text[], $2::bigint[]) AS n (id, due_at) JOIN lanes l ON l.id = n.id
-       WHERE l.next_due_at IS NULL OR l.next_due_at > n.due_at ORDER BY l.id FOR NO KEY UPDATE OF l)
-     UPDATE lanes l SET next_due_at = least(l.next_due_at, e.due_at),
-       turn = CASE WHEN l.next_due_at IS NULL
-         THEN greatest(l.turn, (SELECT value FROM meta WHERE name = 'turn')) ELSE l.turn END
-     FROM earlier e WHERE l.id = e.id`,
-    ids,
+    'SELECT expect_lanes_1($1, $2)',
+    [...changes.keys()],
     [...changes.values()].map(({ dueAtMs }) => dueAtMs!),
   );
 }

@@ -5,6 +5,7 @@
  */
 
 import { firstSchema } from './first-schema';
+import { hintFunctions } from './hint-functions';
 import { replays } from './replay-schema';
 
 export type Migration = Step | IndexStep;
@@ -264,4 +265,5 @@ export const migrations: Migration[] = [
   { name: '0023-shown-by', kind: 'expand', sql: shownBy },
   { name: '0024-unsent-by-topic', kind: 'expand', indexes: unsentByTopic },
   { name: '0025-large-stores', kind: 'expand', indexes: largeStores },
+  { name: '0026-hint-functions', kind: 'expand', sql: hintFunctions },
 ];

@@ -44,16 +44,17 @@ export async function openPostgres(
     let news = new Set<News>();
     let setAside: QuarantineReason[] = [];
     const result = await database.transact(
-      async (statements, nowMs) => {
+      async (statements, beganMs) => {
         const lanes = new LaneChanges();
         // A second attempt begins anew.
         news = new Set();
         setAside = [];
-        const context = { database: statements, settings, nowMs, seen, lanes, news, setAside, isClosing };
-        const done = await work(context);
+        const toldMs = nowMs?.() ?? null;
+        const told = { settings, seen, lanes, news, setAside, isClosing };
+        const done = await work({ ...told, database: statements, nowMs: beganMs, toldMs });
         await lanes.write(statements);
         // Where the beginning was refused, nobody knows when it was.
-        if (nowMs() > seen.furthestMs) seen.furthestMs = nowMs();
+        if (beganMs() > seen.furthestMs) seen.furthestMs = beganMs();
         return done;
       },
       { ...options, served: true },
@@ -113,11 +114,11 @@ function makeDoors(
     const act = verb as (run: InTransaction, ...args: unknown[]) => Promise<unknown>;
     doors.set(name, (...args) => act((work) => inTransaction(work, optionsOf(name)), ...args));
   }
-  for (const { verbs: names, sizes, execute } of groups) {
-    const join = makeGroups<{ verb: (typeof names)[number]; args: unknown[] }, unknown>(
-      (calls) => inTransaction((context) => execute(context, calls), { ahead: true }),
-      sizes,
-    );
+  for (const { verbs: names, sizes, execute, isWhole } of groups) {
+    const join = makeGroups<{ verb: (typeof names)[number]; args: unknown[] }, unknown>((calls) => {
+      const options = isWhole?.(calls) ? { whole: true } : { ahead: true };
+      return inTransaction((context) => execute(context, calls), options);
+    }, sizes);
     for (const verb of names) doors.set(verb, (...args) => join({ verb, args }));
   }
   const name = rememberNames(doors.get('nameEquipment') as Store['nameEquipment'], connected);

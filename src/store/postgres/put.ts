@@ -1,13 +1,14 @@
 /**
- * Acceptance, in sets: deliveries that come together are journalled and their tasks marked due in one transaction and a
- * few round trips. A message id is one delivery, whichever receiver was asked first.
+ * Acceptance, in sets: deliveries that come together are journalled and their tasks marked due in one transaction. Plain
+ * ones are one message to the server; others need its answers in between. A message id is one delivery, whichever receiver was
+ * asked first.
  */
-import type { Accepted, Delivery } from '../../model/notification';
+import type { Accepted, Delivery, Element } from '../../model/notification';
 import { countLines, elementsText } from '../delivery-row';
 import type { QuarantineEntry } from '../quarantine-entry';
 import { hintProbes } from './ask-probes';
 import type { Context } from './context';
-import { type Hint, markHints, tasksAt } from './mark-hints';
+import { type Hint, hintLists, markHints, organizationsIn } from './mark-hints';
 import { ensureOrganizations } from './organization-rows';
 import { insertEntries } from './quarantine-entries';
 
@@ -18,24 +19,64 @@ interface Journalled {
   bodyHash: string;
 }
 
+/** Are these only to be journalled and their tasks marked due? A repeated id, what is set aside and a probe ask for more. */
+export function arePlain(deliveries: Delivery[]): boolean {
+  return deliveries.every(({ messageId, elements }) => messageId === null && elements.every(isPlain));
+}
+
+function isPlain(element: Element): boolean {
+  if (element.line === 'acted') return element.probeOrganizationId === null;
+  return element.line !== 'quarantined';
+}
+
 export async function put(context: Context, calls: [Delivery][]): Promise<Accepted[]> {
   const deliveries = calls.map(([delivery]) => delivery);
-  const elements = deliveries.flatMap((delivery) => delivery.elements);
-  const hinted = elements.filter((element) => element.line === 'hint');
-  // Organizations are locked before tasks: where one is to be probed, tasks wait for it.
-  const probing = elements.some(
-    (element) => element.line === 'acted' && element.probeOrganizationId !== null,
+  return arePlain(deliveries) ? putPlain(context, deliveries) : putAny(context, deliveries);
+}
+
+/** All that it asks it asks in one turn. */
+async function putPlain(context: Context, deliveries: Delivery[]): Promise<Accepted[]> {
+  const counts = deliveries.map(countLines);
+  const hints = deliveries.flatMap((delivery, nth) => hintsOf(delivery, nth + 1));
+  const { addresses, places } = hintLists(hints);
+  if (hints.length > 0) context.news.add('work');
+  const row = await context.database.get(
+    `SELECT accept_1($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21,
+       $22) AS ids`,
+    context.toldMs,
+    context.settings.readGapMs,
+    deliveries.map(({ receivedAtMs }) => receivedAtMs),
+    deliveries.map(({ bodyHash }) => bodyHash),
+    deliveries.map(({ bytes }) => bytes),
+    deliveries.map(({ traceparent }) => traceparent),
+    deliveries.map(({ elements }) => elements.length),
+    counts.map(({ acted }) => acted),
+    counts.map(({ ignored }) => ignored),
+    deliveries.map(elementsText),
+    organizationsIn(hints),
+    ...addresses,
+    ...places,
   );
+  return (row!.ids as number[]).map((id, at) => ({
+    deliveryId: `d${id}`,
+    repeated: false,
+    idReused: false,
+    due: counts[at]!.hint,
+    probes: false,
+  }));
+}
+
+function hintsOf({ elements, receivedAtMs, traceparent }: Delivery, of: number): Hint[] {
+  return elements.flatMap((hint, element) =>
+    hint.line === 'hint' ? [{ of, element, receivedAtMs, traceparent, hint }] : [],
+  );
+}
+
+async function putAny(context: Context, deliveries: Delivery[]): Promise<Accepted[]> {
+  const hinted = deliveries.map((delivery, nth) => hintsOf(delivery, nth + 1));
   const journalling = journal(context, deliveries);
-  const ensuring = ensureOrganizations(
-    context,
-    hinted.flatMap(({ organizationId }) => organizationId ?? []),
-  );
-  const known =
-    probing || hinted.length === 0
-      ? undefined
-      : tasksAt(context, [...new Set(hinted.map(({ address }) => address))]);
-  const [journalled] = await Promise.all([journalling, ensuring, known]);
+  const ensuring = ensureOrganizations(context, organizationsIn(hinted.flat()));
+  const [journalled] = await Promise.all([journalling, ensuring]);
   const hints: Hint[] = [];
   const probes: { organizationId: string; dueAt: string | null }[] = [];
   const entries: QuarantineEntry[] = [];
@@ -46,12 +87,11 @@ export async function put(context: Context, calls: [Delivery][]): Promise<Accept
       const idReused = bodyHash !== delivery.bodyHash;
       return { deliveryId, repeated: true, idReused, due: 0, probes: false };
     }
-    const before = { hints: hints.length, probes: probes.length };
+    const probesBefore = probes.length;
+    const due = hinted[index]!;
+    hints.push(...due);
     for (const [element, judged] of delivery.elements.entries()) {
-      if (judged.line === 'hint') {
-        const { receivedAtMs, traceparent } = delivery;
-        hints.push({ deliveryId: id, element, receivedAtMs, traceparent, hint: judged });
-      } else if (judged.line === 'quarantined') {
+      if (judged.line === 'quarantined') {
         const { reason, path, raw } = judged;
         entries.push({ what: 'notification', reason, path, deliveryId: id, element, raw });
       } else if (judged.line === 'acted' && judged.probeOrganizationId !== null) {
@@ -62,12 +102,13 @@ export async function put(context: Context, calls: [Delivery][]): Promise<Accept
       deliveryId,
       repeated: false,
       idReused: false,
-      due: hints.length - before.hints,
-      probes: probes.length > before.probes,
+      due: due.length,
+      probes: probes.length > probesBefore,
     };
   });
   await hintProbes(context, probes, 'notification');
-  await markHints(context, hints, known);
+  const ids = journalled.map(({ id }) => id);
+  markHints(context, ids, hints);
   await insertEntries(context, entries);
   return accepted;
 }

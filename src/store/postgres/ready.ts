@@ -4,6 +4,7 @@
  */
 import { Problem } from '../../model/problem';
 import type { Context } from './context';
+import { hintFunctionNames } from './hint-functions';
 
 /** A delivery that found no room says so much about now; where none comes any more, one has to be let in to find out. */
 const noRoomMs = 30_000;
@@ -13,8 +14,8 @@ export const notedEveryMs = 5000;
 /** What deliveries write to: whoever locks one of them, or takes it or the right to it away, keeps them out. */
 const written = ['deliveries', 'organizations', 'tasks', 'aliases', 'hints', 'lanes'];
 /**
- * What every delivery does there. Whoever locks a row needs the right to change it. What few need (to ask for a probe, to set an
- * element aside) is not asked: those are answered 503 without it, and all the others are taken.
+ * What a delivery does there that names a new organization and a new resource. Whoever locks a row needs the right to change it.
+ * What few need (to ask for a probe, to set an element aside) is not asked: those are answered 503 without it, and all the others are taken.
  */
 const needed = [
   ...written.map((table) => ({ table, right: 'INSERT' })),
@@ -37,10 +38,13 @@ export async function ready({ database, nowMs }: Context): Promise<void> {
      RETURNING (SELECT value FROM meta WHERE name = 'no-room-at') AS no_room_at,
        ARRAY(SELECT n.need || ' on ' || n.at FROM unnest($1::text[], $2::text[]) AS n (at, need)
          WHERE NOT has_table_privilege(n.at, n.need)
-         UNION ALL SELECT 'USAGE on ' || $3::text WHERE NOT has_sequence_privilege($3, 'USAGE, UPDATE')) AS forbidden`,
+         UNION ALL SELECT 'USAGE on ' || $3::text WHERE NOT has_sequence_privilege($3, 'USAGE, UPDATE')
+         UNION ALL SELECT 'EXECUTE on ' || f FROM unnest($4::text[]) AS f
+         WHERE has_function_privilege(to_regproc(f), 'EXECUTE') IS NOT TRUE) AS forbidden`,
     needed.map(({ table }) => table),
     needed.map(({ right }) => right),
     numbering,
+    hintFunctionNames,
   );
   const forbidden = row!.forbidden as string[];
   if (forbidden.length > 0)

@@ -11,7 +11,7 @@ import { hintProbes } from './ask-probes';
 import type { Context } from './context';
 import type { Row } from './database';
 import { listWhole } from './list-whole';
-import { type Hint, markHints } from './mark-hints';
+import { type Hint, markHints, organizationsIn } from './mark-hints';
 import { insertReads } from './note-read';
 import { ensureOrganizations } from './organization-rows';
 import { entryIdOf } from './quarantine';
@@ -211,11 +211,9 @@ export async function rejudgeTogether(context: Context, calls: [string, Element]
     'notification',
   );
   const hints = released.flatMap(hintOf);
-  await ensureOrganizations(
-    context,
-    hints.flatMap(({ hint }) => hint.organizationId ?? []),
-  );
-  await markHints(context, hints);
+  await ensureOrganizations(context, organizationsIn(hints));
+  const deliveryIds = released.map(({ delivery }) => Number(delivery.id));
+  markHints(context, deliveryIds, hints);
   return results;
 }
 
@@ -226,10 +224,10 @@ interface Judged {
   delivery: Row;
 }
 
-function hintOf({ element: hint, nth: element, delivery }: Judged): Hint[] {
+function hintOf({ element: hint, nth: element, delivery }: Judged, at: number): Hint[] {
   if (hint.line !== 'hint') return [];
-  const { id: deliveryId, received_at: receivedAtMs, traceparent } = delivery;
-  return [{ deliveryId, element, receivedAtMs, traceparent, hint }];
+  const { received_at: receivedAtMs, traceparent } = delivery;
+  return [{ of: at + 1, element, receivedAtMs, traceparent, hint }];
 }
 
 /** In each delivery once, however many of its notifications there are. */

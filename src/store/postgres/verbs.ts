@@ -3,6 +3,7 @@
  * the store's promise resolves to. Whatever it throws rolls the transaction back.
  */
 import type { EquipmentNames } from '../../model/equipment-names';
+import type { Delivery } from '../../model/notification';
 import type { Store } from '../../model/store';
 import { alertInputs, alertMark, listAlerts, saveAlerts } from './alerts';
 import { shareConditions } from './conditions';
@@ -28,7 +29,7 @@ import { leads, markSent, quarantineRecord, resendLogged, unsentCount } from './
 import { pauseReading, readingPause } from './pauses';
 import { pickUnsent } from './pick-unsent';
 import { ownerOf, payProbeCall, postponeProbe, probing, requestProbe, takeProbes } from './probes';
-import { put } from './put';
+import { arePlain, put } from './put';
 import { listQuarantine, showTogether } from './quarantine';
 import { ready } from './ready';
 import { discardTogether, rejudgeTogether, releaseTogether } from './release';
@@ -180,6 +181,8 @@ export interface VerbGroup {
   verbs: Name[];
   sizes: GroupSizes;
   execute(context: Context, calls: { verb: Name; args: unknown[] }[]): Promise<unknown[]>;
+  /** Of these calls: does it ask all that it asks in one turn? */
+  isWhole?(calls: { args: unknown[] }[]): boolean;
 }
 
 /** While one group is flushed the next is prepared. */
@@ -188,7 +191,10 @@ const usual: GroupSizes = { groupsMax: 2, besideAt: 25 };
 const awaited: GroupSizes = { groupsMax: 3, besideAt: 17 };
 
 export const groups: VerbGroup[] = [
-  groupOf('put', put, awaited),
+  {
+    ...groupOf('put', put, awaited),
+    isWhole: (calls) => arePlain(calls.map(({ args }) => args[0] as Delivery)),
+  },
   {
     verbs: Object.keys(endings) as Name[],
     sizes: awaited,

@@ -4,6 +4,7 @@
 import { Client } from 'pg';
 import type { Store } from '../../../src/model/store';
 import { poolConfig } from '../../../src/store/postgres/database';
+import { hintFunctionNames } from '../../../src/store/postgres/hint-functions';
 import { migrate } from '../../../src/store/postgres/migrate';
 import { type Migration, migrations } from '../../../src/store/postgres/migrations';
 import { openPostgres } from '../../../src/store/postgres/open-postgres';
@@ -74,14 +75,23 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'readiness of a scaled 
     await store.ready();
   });
 
+  test.each(hintFunctionNames)('without %s it is not there, since no delivery is kept', async (name) => {
+    await server.query(`REVOKE EXECUTE ON FUNCTION ${name} FROM PUBLIC`, database);
+    const [put, ready] = await Promise.allSettled([store.put(deliveryOf(1, [hintOf(name)])), store.ready()]);
+    await server.query(`GRANT EXECUTE ON FUNCTION ${name} TO PUBLIC`, database);
+    expect(put).toMatchObject({ reason: { code: 'store.unavailable' } });
+    expect(ready).toMatchObject({ reason: { message: `the database grants no EXECUTE on ${name}` } });
+    await store.ready();
+  });
+
   test.each(
     tables.flatMap((table) => ['INSERT', 'SELECT', 'UPDATE'].map((right) => [right, table] as const)),
   )('without %s on %s it is there just when a delivery is kept all the same', async (right, table) => {
     await server.query(`REVOKE ${right} ON ${table} FROM app`, database);
     deliveries += 1;
     const [put, ready] = await Promise.allSettled([
-      // Of a new resource, and of one that is known.
-      store.put(deliveryOf(1, [hintOf(`new-${deliveries}`), hintOf('1')])),
+      // Of a new resource of a new organization, and of one that is known.
+      store.put(deliveryOf(1, [hintOf(`new-${deliveries}`, `new-${deliveries}`), hintOf('1')])),
       store.ready(),
     ]);
     await server.query(`GRANT ${right} ON ${table} TO app`, database);
