@@ -37,10 +37,7 @@ export function leaseFreeMs(context: Context, name: string): number | null {
   return lease === undefined ? null : Math.max(0, context.nowMs() - Number(lease.until));
 }
 
-const heldRows = `SELECT value ->> 'topic' AS topic, value ->> 'partition' AS partition, value ->> 'partitions' AS partitions
-  FROM json_each(?)`;
-const notHeld = `AND NOT EXISTS (
-  SELECT 1 FROM held WHERE held.topic = outbox.topic AND outbox.slot % held.partitions = held.partition)`;
+const notHeld = 'AND NOT (topic = ? AND slot % ? IN (SELECT value FROM json_each(?)))';
 
 export function pickUnsent(
   context: Context,
@@ -51,16 +48,20 @@ export function pickUnsent(
 ): OutboxRow[] {
   if (lease !== undefined && !leads(context, lease)) return [];
   const { topics, partitions } = divideHeld(except);
-  const unsent = `SELECT ${rowColumns}, bytes FROM outbox WHERE state = 0
-    ${partitions.length === 0 ? '' : notHeld}`;
+  // By topic and how many partitions it has: of each row it is asked once whether its own is among those.
+  const held = [...Map.groupBy(partitions, ({ topic, partitions: count }) => `${count} ${topic}`).values()];
+  const heldValues = held.flatMap((of) => [
+    of[0]!.topic,
+    of[0]!.partitions,
+    JSON.stringify(of.map(({ partition }) => partition)),
+  ]);
+  const unsent = `SELECT ${rowColumns}, bytes FROM outbox WHERE state = 0 ${held.map(() => notHeld).join(' ')}`;
   const others = topics.length === 0 ? null : otherTopics(context, topics);
   if (others?.length === 0) return [];
   const rows = context.database.each(
     // Topic by topic, each from its own end of the index, until there are enough.
-    `WITH held AS MATERIALIZED (${heldRows})
-     ${others?.map(() => `${unsent} AND topic = ?`).join(' UNION ALL ') ?? unsent} ORDER BY id LIMIT ? + 0`,
-    JSON.stringify(partitions),
-    ...(others ?? []),
+    `${others?.map(() => `${unsent} AND topic = ?`).join(' UNION ALL ') ?? unsent} ORDER BY id LIMIT ? + 0`,
+    ...(others?.flatMap((topic) => [...heldValues, topic]) ?? heldValues),
     limit,
   );
   const { rows: readable, damaged } = readableRows(upTo(bytesMax, rows), outboxRowOf, ({ id }) => Number(id));
