@@ -18,7 +18,16 @@ function targetOf(path: string): string {
   if (sizeOf(path) !== null) return realpathSync(path);
   // A link to what is away has no real path.
   const link = linkOf(path);
-  return link === null ? path : targetOf(resolve(dirname(path), link));
+  return link === null ? path : targetOf(resolve(folderOf(path), link));
+}
+
+/** Where a link in it leads from. */
+function folderOf(path: string): string {
+  try {
+    return realpathSync(dirname(path));
+  } catch {
+    return dirname(path);
+  }
 }
 
 /** null where it leads nowhere, or cannot be asked for: whoever opens it hears why. */

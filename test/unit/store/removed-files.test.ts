@@ -2,12 +2,12 @@
  * SQLite writes on to files that somebody removed, moved or replaced: whatever would be answered 204 by then is refused, and
  * kept again once they are where they were.
  */
+import { execFileSync } from 'node:child_process';
 import {
   copyFileSync,
   mkdirSync,
   mkdtempSync,
-  readdirSync,
-  readlinkSync,
+  readFileSync,
   renameSync,
   rmSync,
   symlinkSync,
@@ -21,6 +21,7 @@ import { mustBeCurrent, mustBeMakeable } from '../../../src/store/sqlite/databas
 import { openEngine } from '../../../src/store/sqlite/engine';
 import { settingsFor } from '../../contract/open-sqlite';
 import { deliveryOf, hintOf } from '../../contract/store-hand';
+import { repositoryRoot } from '../../support/repository';
 
 let folder: string;
 let store: Store;
@@ -135,6 +136,16 @@ describe('a log whose file is away', () => {
       },
     ],
     [
+      'is named by a link that leads on from the folder that it lies in',
+      'named/link.db',
+      () => {
+        renameSync(killed, aside);
+        mkdirSync(join(folder, 'deep', 'links'), { recursive: true });
+        symlinkSync(join(folder, 'deep', 'links'), join(folder, 'named'));
+        symlinkSync(join('..', '..', 'killed', 'store.db'), join(folder, 'named', 'link.db'));
+      },
+    ],
+    [
       'was emptied',
       'killed/store.db',
       () => {
@@ -192,26 +203,24 @@ test('what a log held that was removed under the store is kept by an orderly end
   expect(await store.ledger()).toMatchObject({ accepted: 1 });
 });
 
-test('what was removed is had from the process that has it open', async () => {
-  await put('1');
-  for (const suffix of ['', '-wal']) rmSync(file + suffix);
-  const rescued = join(folder, 'rescued.db');
-  for (const name of readdirSync('/proc/self/fd')) {
-    const open = join('/proc/self/fd', name);
-    const named = linkOf(open);
-    for (const suffix of ['', '-wal'])
-      if (named === `${file}${suffix} (deleted)`) copyFileSync(open, rescued + suffix);
-  }
-  const again = openStoreHere(settingsFor(rescued), Date.now);
-  expect(await again.ledger()).toMatchObject({ accepted: 1 });
-  await again.close();
-});
-
-/** null of the descriptor by which the folder was listed, which is closed by now. */
-function linkOf(path: string): string | null {
-  try {
-    return readlinkSync(path);
-  } catch {
-    return null;
-  }
-}
+test.each(['tramline.db', 'farm data.sqlite'])(
+  'what was removed is had from the process that has it open, as the runbook says: %s',
+  async (name) => {
+    const removed = openStoreHere(settingsFor(join(folder, name)), Date.now);
+    await removed.put(deliveryOf(1, [hintOf('1')]));
+    for (const suffix of ['', '-wal']) rmSync(join(folder, name) + suffix);
+    const runbook = readFileSync(
+      join(repositoryRoot(), 'deploy/runbooks/TramlineStoreUnavailable.md'),
+      'utf8',
+    );
+    const script = /^mkdir rescued\n[^`]*/m
+      .exec(runbook)![0]
+      .replaceAll('PID', String(process.pid))
+      .replaceAll('NAME', name);
+    execFileSync('sh', ['-c', script], { cwd: folder });
+    const again = openStoreHere(settingsFor(join(folder, 'rescued', name)), Date.now);
+    expect(await again.ledger()).toMatchObject({ accepted: 1 });
+    await again.close();
+    await removed.close();
+  },
+);
