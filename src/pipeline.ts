@@ -207,16 +207,16 @@ async function fetch(path: Path, task: TakenTask, signal: AbortSignal, tracepare
   return { answer, cost: { calls: 0, resends: 0, bytes: 0, tookMs: 0, status: null } };
 }
 
-type Hearing = Pick<Path, 'store' | 'health' | 'access' | 'clock' | 'wakeWork'>;
+type Hearing = Pick<Path, 'store' | 'health' | 'access' | 'clock' | 'observer' | 'wakeWork'>;
 
 function hear(path: Hearing, asked: Asked, answer: Answer): Promise<void> {
-  const wakeFor = (due: number) => (due > 0 ? path.wakeWork() : undefined);
+  const wakeAfter = (due: Promise<number>) => void due.then(path.wakeWork, (error) => tell(path, error));
   return hearAnswer(asked, answer, {
     health: path.health,
     nowMs: path.clock.nowMs(),
     refuseGrant: path.access.refuseGrant,
-    outageEnded: () => path.store.hasten().then(wakeFor),
-    clientServed: (refusedAtMs) => path.store.hastenRefused(refusedAtMs).then(wakeFor),
+    outageEnded: () => wakeAfter(path.store.hasten()),
+    clientServed: (refusedAtMs) => wakeAfter(path.store.hastenRefused(refusedAtMs)),
   });
 }
 
@@ -343,7 +343,7 @@ function accessOf(doors: PathDoors, health: ProviderHealth, wakeWork: () => void
     clock,
     ask: (due, signal) => provider.probe(due, signal),
     heldMs: (due) => heldMs(askedBy(due), health, clock.nowMs()),
-    heard: (due, answer) => hear({ store, health, access, clock, wakeWork }, askedBy(due), answer),
+    heard: (due, answer) => hear({ ...doors, health, access, wakeWork }, askedBy(due), answer),
     probed: (line) => observer.probed(line),
     changed: ({ organizationId, by }, { previous, access, causes }) => {
       observer.accessChanged({ organizationId, from: previous, to: access, cause: leadingCause(causes), by });

@@ -16,9 +16,9 @@ export interface AnswerDoors {
   /** The provider refused this token. */
   refuseGrant(connectionId: string, message: string | null, sealedToken: string): Promise<void>;
   /** An outage ended: what waited for it is to be made due. */
-  outageEnded(): Promise<void>;
+  outageEnded(): void;
   /** Something that the client key was refused is answered: what else waits since then is to be made due. */
-  clientServed(refusedAtMs: number | null): Promise<void>;
+  clientServed(refusedAtMs: number | null): void;
 }
 
 const heldCode = 'provider-held';
@@ -98,7 +98,7 @@ export function isOwnFailure(task: TakenTask, answer: Answer, health: ProviderHe
   return health.isOwn(readingOf(task, answer.origin, answer.connectionId));
 }
 
-/** Rejects as its doors do. Bounds as `heldMs` does. */
+/** Rejects as `refuseGrant` does: what is made due is waited for by nobody, however much it is. Bounds as `heldMs` does. */
 export async function hearAnswer(asked: Asked, answer: Answer, doors: AnswerDoors): Promise<void> {
   const { health, nowMs } = doors;
   switch (answer.kind) {
@@ -127,13 +127,13 @@ export async function hearAnswer(asked: Asked, answer: Answer, doors: AnswerDoor
     case 'gone':
       // Which other process was refused it, or this one before a start, is known of the task alone.
       if (health.clientServed(asked.address) || asked.code === 'client-refused')
-        await doors.clientServed(asked.failedAtMs);
+        doors.clientServed(asked.failedAtMs);
   }
   const read =
     answer.kind === 'ok' ? answer.document : { address: asked.address, connectionId: answer.connectionId };
   const origin = answer.kind === 'transient' ? answer.origin : originOf(read.address);
   if (origin === null) return;
-  if (health.succeeded(readingOf(asked, origin, read.connectionId), nowMs)) await doors.outageEnded();
+  if (health.succeeded(readingOf(asked, origin, read.connectionId), nowMs)) doors.outageEnded();
 }
 
 function readingOf(asked: Asked, origin: string, connectionId: string): Reading {

@@ -484,14 +484,19 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'several stores on one 
     }));
     const clock = { nowMs: () => nowMs };
     type Process = NonNullable<typeof first>;
-    const hear = ({ store, health }: Process, task: TakenTask, answer: Answer) =>
-      hearAnswer(task, answer, {
+    const hear = async ({ store, health }: Process, task: TakenTask, answer: Answer) => {
+      let made: Promise<unknown> = Promise.resolve();
+      await hearAnswer(task, answer, {
         health,
         nowMs,
         refuseGrant: async () => {},
-        outageEnded: async () => {},
-        clientServed: async (refusedAtMs) => void (await store.hastenRefused(refusedAtMs)),
+        outageEnded: () => {},
+        clientServed: (refusedAtMs) => {
+          made = store.hastenRefused(refusedAtMs);
+        },
       });
+      await made;
+    };
     await put(first!.store, ['1', '2', '3']);
     for (const task of await first!.store.take(3)) {
       await hear(first!, task, { kind: 'client-refused', connectionId: 'c1', message: 'a scope is missing' });

@@ -41,8 +41,8 @@ function stage() {
       health,
       nowMs,
       refuseGrant: async (...refusal) => void calls.push(`refuse ${refusal.join(' ')}`),
-      outageEnded: async () => void calls.push('outage ended'),
-      clientServed: async (refusedAtMs) => void calls.push(`client served, refused at ${refusedAtMs}`),
+      outageEnded: () => void calls.push('outage ended'),
+      clientServed: (refusedAtMs) => void calls.push(`client served, refused at ${refusedAtMs}`),
     });
   const outage = async () => {
     for (const each of [task, taskOf('A', 2), taskOf('B', 3)]) {
