@@ -12,6 +12,8 @@ import { type Migration, migrations } from './migrations';
 import { problemOf } from './server-faults';
 
 const turnLookMs = 100;
+/** Of those the last is there from PostgreSQL 17 on. */
+const limits = `'lock_timeout', 'statement_timeout', 'transaction_timeout'`;
 /** What only looks is answered in this time, or the server has fallen silent; a step may take as long as it takes. */
 const answerMs = 3500;
 
@@ -32,7 +34,7 @@ export async function migrate(config: ClientConfig, steps: Migration[] = migrati
     await checkServer(client);
     await mustKeepSessions(client, config, answerMs);
     // A limit of the role's or the database's is meant for other statements: a step waits for those before it, and takes its time.
-    await ask(client, 'SET lock_timeout = 0; SET statement_timeout = 0');
+    await ask(client, `SELECT set_config(name, '0', false) FROM pg_settings WHERE name IN (${limits})`);
     await waitForTurn(client);
     try {
       await applySteps(client, steps);
