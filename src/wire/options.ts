@@ -2,7 +2,6 @@
  * From the settings to what each part is told: no part is made here, and no setting is read anywhere else. Pure, but for
  * where a link to the embedded store leads.
  */
-import { existsSync, realpathSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { AlertingOptions } from '../alert/alerting';
 import type { AlertmanagerOptions } from '../alert/alertmanager';
@@ -18,6 +17,7 @@ import type { KafkaSettings } from '../publish/kafka-cluster';
 import { relayDefaults } from '../publish/relay-options';
 import type { StoreSettings } from '../store/open-store';
 import type { PostgresSettings } from '../store/postgres/context';
+import { targetOf } from '../store/sqlite/place';
 import type { StoreRules } from '../store/store-rules';
 import type { ScheduleOptions } from '../sync/sync';
 import type { WebhookSettings } from '../webhook/settings';
@@ -198,7 +198,7 @@ export function alertingOptions(settings: Settings): AlertingOptions {
 function placesOf({ databaseUrl }: Settings): string[] {
   if (databaseUrl.kind !== 'sqlite') return [];
   const file = resolve(databaseUrl.path);
-  return existsSync(file) ? [file, realpathSync(file)] : [file];
+  return [file, targetOf(file)].flatMap((name) => [name, `${name}-wal`]);
 }
 
 /**

@@ -176,8 +176,9 @@ function sessionOf(url: string): Pick<PoolConfig, 'connectionString' | 'options'
   const address = new URL(url);
   const { searchParams } = address;
   const theirs = searchParams.getAll('options').at(-1);
-  const asVerified =
-    verifiedModes.has(searchParams.get('sslmode') ?? '') && !searchParams.has('uselibpqcompat');
+  // Of two, pg takes the last as well.
+  const mode = searchParams.getAll('sslmode').at(-1) ?? '';
+  const asVerified = verifiedModes.has(mode) && !searchParams.has('uselibpqcompat');
   if (theirs === undefined && !asVerified) return { connectionString: url, options: sessionOptions };
   searchParams.delete('options');
   if (asVerified) searchParams.set('sslmode', 'verify-full');

@@ -3,7 +3,7 @@
  * says nothing: whoever opens the path next finds nothing of that. Asked before each commit that wrote; some 3 µs.
  */
 import { readlinkSync, realpathSync, statSync } from 'node:fs';
-import { dirname, resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { Problem } from '../../model/problem';
 
 /** While it lasts the store takes nothing, and what it holds may be read. */
@@ -14,11 +14,12 @@ export function logOf(file: string): string {
   return `${targetOf(file)}-wal`;
 }
 
-function targetOf(path: string): string {
+/** Where it is once all links are followed, or would be made. */
+export function targetOf(path: string): string {
   if (sizeOf(path) !== null) return realpathSync(path);
   // A link to what is away has no real path.
   const link = linkOf(path);
-  return link === null ? path : targetOf(resolve(folderOf(path), link));
+  return link === null ? join(folderOf(path), basename(path)) : targetOf(resolve(folderOf(path), link));
 }
 
 /** Where a link in it leads from. */

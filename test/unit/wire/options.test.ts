@@ -53,6 +53,9 @@ test('a page names the file that somebody has to put back, also where a link lea
   expect(plainMessage(`${folder}/store.db is away`, 300)).toContain('[hidden]');
   expect(shown('store.db', 'store.db-wal')).toBe(`${folder}/store.db-wal is away`);
   expect(shown('link.db', 'store.db')).toBe(`${folder}/store.db is away`);
+  expect(shown('store', 'store-wal')).toBe(`${folder}/store-wal is away`);
+  symlinkSync(folder, join(folder, 'linked'));
+  expect(shown('linked/first.db', 'first.db-wal')).toBe(`${folder}/first.db-wal is away`);
   rmSync(dirname(folder), { recursive: true });
   expect(shown('store.db', 'store.db')).toBe(`${folder}/store.db is away`);
 });
