@@ -217,7 +217,13 @@ function writtenList(list: readonly unknown[]): string {
   return `${text}}`;
 }
 
+/** Characters that JSON would escape in a way of its own, beyond quotes and backslashes. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: those are meant
+const escapedByJson = /[\0-\x1f\ud800-\udfff]/;
+
+/** In quotes, with a backslash before each quote and backslash: what JSON makes of most texts, several times as fast. */
 function writtenElement(value: unknown): string {
-  if (typeof value === 'string') return `"${/["\\]/.test(value) ? value.replace(/["\\]/g, '\\$&') : value}"`;
-  return value === null || value === undefined ? 'NULL' : String(value);
+  if (typeof value !== 'string') return value === null || value === undefined ? 'NULL' : String(value);
+  if (!/["\\]/.test(value)) return `"${value}"`;
+  return escapedByJson.test(value) ? `"${value.replace(/["\\]/g, '\\$&')}"` : JSON.stringify(value);
 }
