@@ -6,8 +6,8 @@ import type { EventDraft, PublishedState } from '../model/event';
 
 /**
  * True when it found nothing changed, or when nothing tells whether the change that it found is the one announced: the
- * kind has no modification time, the resource was never seen before, or several changes were announced since it was last
- * at rest (`crowded`), of which the read may have seen all but the last.
+ * kind has no modification time, the resource was never seen before, or several changes were announced that no read has
+ * found yet (`crowded`), of which the read may have seen all but the last.
  */
 export function mayLag(
   change: string | null,
@@ -16,4 +16,17 @@ export function mayLag(
   crowded: boolean,
 ): boolean {
   return change === null || draft.modifiedTime === null || previous === null || crowded;
+}
+
+/**
+ * Is a change still to be found that was announced before this read? Neither it nor the one that it settles found any: the
+ * provider lags by more than the two are apart, and the next that is found may be that one rather than the one announced by then.
+ */
+export function leavesOneToFind(
+  state: 'due' | 'settling' | 'done',
+  { found }: { found: boolean },
+  task: { crowded: boolean; settling: boolean },
+): boolean {
+  if (state === 'due') return task.crowded;
+  return !found && (state === 'settling' || (task.settling && task.crowded));
 }

@@ -100,6 +100,17 @@ export function storeCasesSuite(name: string, open: () => Promise<StoreUnderTest
         expect(await hand.ledgerAtRest()).toMatchObject({ accepted: 2, published: 2, waiting: 0 });
       });
 
+      test('what the other address announced and its read did not find is still to be found: the next that is found settles', async () => {
+        const settleMs = 30_000;
+        const modified = (day: number) => ({ modifiedTime: `2026-01-0${day}T00:00:00.000Z` });
+        await hand.publish('1', 'a', modified(1));
+        await hand.put([aliasHintOf('1')]);
+        await hand.finish(await hand.take(), draftOf('1', 'a', modified(1)), { settleMs });
+        await hand.put([hintOf('1')]);
+        const late = await hand.finish(await hand.take(), draftOf('1', 'b', modified(2)), { settleMs });
+        expect(late).toMatchObject({ outcome: 'published', again: true });
+      });
+
       test('hints of the other address are the resource’s from then on, also after a restart', async () => {
         await hand.publish('1', 'a');
         await hand.put([aliasHintOf('1')]);

@@ -397,6 +397,38 @@ export function storeSuite(name: string, open: () => Promise<StoreUnderTest>): v
         expect(alone).toMatchObject({ outcome: 'published', again: false });
       });
 
+      test('a change that neither of two reads found is still to be found: the next that is found settles', async () => {
+        await publish('1', 'a', modified(1));
+        await put([hintOf('1')]);
+        await finish(await take(), draftOf('1', 'a', modified(1)), { settleMs });
+        under.advance(settleMs);
+        expect(await finish(await take(), draftOf('1', 'a', modified(1)), { settleMs })).toMatchObject({
+          again: false,
+        });
+        under.advance(1000);
+        await put([hintOf('1')]);
+        // It is visible now, and the one that is announced is not.
+        const late = await finish(await take(), draftOf('1', 'b', modified(2)), { settleMs });
+        expect(late).toMatchObject({ outcome: 'published', again: true });
+        under.advance(settleMs);
+        await finish(await take(), draftOf('1', 'c', modified(3)), { settleMs });
+        under.advance(1000);
+        await put([hintOf('1')]);
+        const alone = await finish(await take(), draftOf('1', 'd', modified(4)), { settleMs });
+        expect(alone).toMatchObject({ outcome: 'published', again: false });
+      });
+
+      test('of two reads of one change the second finds none: nothing is left to be found', async () => {
+        await put([hintOf('1')]);
+        await finish(await take(), draftOf('1', 'a', modified(1)), { settleMs });
+        under.advance(settleMs);
+        await finish(await take(), draftOf('1', 'a', modified(1)), { settleMs });
+        under.advance(1000);
+        await put([hintOf('1')]);
+        const read = await finish(await take(), draftOf('1', 'b', modified(2)), { settleMs });
+        expect(read).toMatchObject({ outcome: 'published', again: false });
+      });
+
       test('the line of a hint is told by its settling read', async () => {
         await publish('1', 'a');
         await put([hintOf('1')]);

@@ -99,8 +99,10 @@ async function settle(
   const older = reason === 'older-than-published';
   await accept(slate, read, resource, older);
   const passedOn = resource !== task && (await joinTask(slate, task, resource, read));
+  // Its hints are the resource's from now on, of which nothing else would know that one is still to be found.
+  if (resource !== task && settles(task, read, settleMs)) slate.change(resource, { crowded: true });
   const lane = older ? (resource.organization_id ?? task.lane) : draft.organizationId;
-  const again = passedOn || rest(slate, task, read, settleMs, lane);
+  const again = passedOn || rest(slate, task, read, { settleMs, found: change !== null }, lane);
   slate.context.lanes.widen(takenFrom);
   return again;
 }

@@ -124,7 +124,7 @@ BEGIN
         hinted_organization_id = coalesce(claims[k.at], t.hinted_organization_id),
         hinted_user = CASE WHEN t.code = 'no-connection' AND claims[k.at] IS NOT NULL AND NOT end_in_users[k.at] THEN NULL
           ELSE coalesce(user_ids[k.at], t.hinted_user) END,
-        crowded = t.state <> 'done' OR counts[k.at] > 1
+        crowded = t.crowded OR t.state <> 'done' OR counts[k.at] > 1
       FROM unnest(known_ats, known_ids, turns, are_woken, lanes_before) AS k (at, id, turn, is_woken, lane)
       WHERE k.turn = this_turn AND t.id = k.id
       RETURNING k.at, t.id, t.generation - counts[k.at] AS generation, t.lane, t.due_at,

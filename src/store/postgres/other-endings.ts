@@ -134,7 +134,7 @@ export async function finishGone(slate: Slate, ending: FinishedGone): Promise<Fi
   const { taskId, fence, generation, settleMs } = ending;
   const said = { outcome: 'gone', reason: null, eventIds, connectionId: null, switchedFrom: null };
   slate.note({ taskId, fence, generation, ...said, settles: settles(task, ending, settleMs) });
-  const again = rest(slate, task, ending, settleMs, task.lane);
+  const again = rest(slate, task, ending, { settleMs, found: present }, task.lane);
   slate.context.lanes.widen(task.lane);
   return { outcome: 'gone', eventIds, again };
 }

@@ -5,6 +5,7 @@
  */
 import type { QuarantineReason } from '../../model/notification';
 import { freeAtMs } from '../free-at';
+import { leavesOneToFind } from '../may-lag';
 import type { Slate } from './slate';
 import type { TaskRow } from './task-rows';
 
@@ -46,6 +47,14 @@ export function keptPlace(task: TaskRow, dueAtMs: number): number {
   return Math.min(dueAtMs, task.read_at! - 1);
 }
 
+/** What a decided read means for its task. */
+export interface Said {
+  /** After how long the provider is asked once more; 0: not for this. */
+  settleMs: number;
+  /** Did it find a change? */
+  found: boolean;
+}
+
 /** Does this read earn a settling one, which may tell of the same notifications once more? */
 export function settles(task: TaskRow, ending: Ending, settleMs: number): boolean {
   return settleMs > 0 && !task.settling && !hintedSince(task, ending);
@@ -55,17 +64,24 @@ export function settles(task: TaskRow, ending: Ending, settleMs: number): boolea
  * The task after a decided read: due again when it was hinted meanwhile; otherwise settling when the provider's read
  * model may have lagged, once; otherwise done. True when it will be read again.
  */
-export function rest(slate: Slate, task: TaskRow, ending: Ending, settleMs: number, lane: string): boolean {
+export function rest(
+  slate: Slate,
+  task: TaskRow,
+  ending: Ending,
+  { settleMs, found }: Said,
+  lane: string,
+): boolean {
   const nowMs = slate.context.nowMs();
   const hinted = hintedSince(task, ending);
   const settling = settles(task, ending, settleMs);
   const dueAt = hinted ? afterGap(slate, task, nowMs) : settling ? nowMs + settleMs : null;
+  const state = hinted ? 'due' : settling ? 'settling' : 'done';
   slate.change(task, {
-    state: hinted ? 'due' : settling ? 'settling' : 'done',
+    state,
     due_at: dueAt,
     lane,
     settling,
-    crowded: hinted && task.crowded,
+    crowded: leavesOneToFind(state, { found }, task),
     attempts: 0,
     aged_ms: 0,
     failed_at: null,

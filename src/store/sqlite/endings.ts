@@ -136,7 +136,7 @@ export function finishGone(context: Context, ending: FinishedGone): FinishResult
   const said = { outcome: 'gone', reason: null, eventId, connectionId: null, switchedFrom: null };
   const { settleMs } = ending;
   noteRead(context, ending, { ...said, settles: settles(task, ending, settleMs) });
-  const again = rest(context, task, ending, settleMs, String(task.lane));
+  const again = rest(context, task, ending, { settleMs, found: present }, String(task.lane));
   context.lanes.widen(String(task.lane));
   return { outcome: 'gone', eventIds, again };
 }

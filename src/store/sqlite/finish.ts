@@ -25,6 +25,7 @@ import {
   rest,
   restColumns,
   restOf,
+  type Said,
   settles,
   stayDue,
 } from './return-task';
@@ -77,7 +78,8 @@ export function finish(context: Context, read: FinishedRead): FinishResult | Kno
   const from = switchedFrom(resource, connectionId);
   const said = { outcome, reason, eventId: last, connectionId, switchedFrom: from };
   noteRead(context, read, { ...said, settles: settles(task, read, settleMs) });
-  const again = acceptAndRest(context, read, { task, resource, older, settleMs });
+  const found = decision.change !== null;
+  const again = acceptAndRest(context, read, { task, resource, older, said: { settleMs, found } });
   context.lanes.widen(String(task.lane));
   return outcome === 'published' ? { outcome, eventIds, again } : { outcome, reason, again };
 }
@@ -147,7 +149,7 @@ interface Accepting {
   task: Row;
   resource: Row;
   older: boolean;
-  settleMs: number;
+  said: Said;
 }
 
 /**
@@ -155,7 +157,7 @@ interface Accepting {
  * confirms it. True when the task will be read again.
  */
 function acceptAndRest(context: Context, read: FinishedRead, accepting: Accepting): boolean {
-  const { task, resource, older, settleMs } = accepting;
+  const { task, resource, older, said } = accepting;
   const { draft, connectionId } = read;
   const { database } = context;
   const revision = context.nextRevision();
@@ -168,7 +170,7 @@ function acceptAndRest(context: Context, read: FinishedRead, accepting: Acceptin
       connectionId,
       resource.id as number,
     );
-  } else if (own) return writeBoth(context, read, revision, task, restOf(context, task, read, settleMs));
+  } else if (own) return writeBoth(context, read, revision, task, restOf(context, task, read, said));
   else {
     database.run(
       `UPDATE tasks SET ${acceptedColumns}, lane = ? WHERE id = ?`,
@@ -180,8 +182,11 @@ function acceptAndRest(context: Context, read: FinishedRead, accepting: Acceptin
     if (resource.due_at !== null) context.lanes.expect(draft.organizationId, Number(resource.due_at));
   }
   const passedOn = !own && joinTask(context, task, Number(resource.id), read);
+  // Its hints are the resource's from now on, of which nothing else would know that one is still to be found.
+  if (!own && settles(task, read, said.settleMs))
+    database.run('UPDATE tasks SET crowded = 1 WHERE id = ?', resource.id as number);
   const lane = older ? String(resource.organization_id) : draft.organizationId;
-  return passedOn || rest(context, task, read, settleMs, lane);
+  return passedOn || rest(context, task, read, said, lane);
 }
 
 /** Both in one statement: the row of most tasks is that of their resource. */
@@ -190,7 +195,7 @@ function writeBoth(
   read: FinishedRead,
   revision: number,
   task: Row,
-  { state, dueAt }: Rest,
+  { state, dueAt, crowded }: Rest,
 ): boolean {
   const lane = read.draft.organizationId;
   context.database.run(
@@ -200,7 +205,7 @@ function writeBoth(
     dueAt,
     lane,
     state === 'settling' ? 1 : 0,
-    state === 'due' ? 1 : 0,
+    crowded ? 1 : 0,
     task.id as number,
   );
   if (dueAt !== null) context.lanes.expect(lane, dueAt);

@@ -118,7 +118,7 @@ function raise(
   if (claimed !== null) context.organizations.ensure(claimed, context.database, context.undo);
   if (known.state === 'quarantined') closeEntry(context, Number(known.id));
   context.database.run(
-    `UPDATE tasks SET generation = ?, state = ?, due_at = ?, lane = ?, settling = 0, crowded = (state <> 'done'),
+    `UPDATE tasks SET generation = ?, state = ?, due_at = ?, lane = ?, settling = 0, crowded = crowded OR state <> 'done',
        first_hint_at = coalesce(first_hint_at, ?), traceparent = ?, reconciled = 0,
        hinted_organization_id = coalesce(?, hinted_organization_id),
        hinted_user = coalesce(?, iif(? IS NOT NULL AND code = 'no-connection', NULL, hinted_user))

@@ -6,6 +6,7 @@
 import type { QuarantineReason } from '../../model/notification';
 import { finality } from '../covered';
 import { freeAtMs } from '../free-at';
+import { leavesOneToFind } from '../may-lag';
 import type { Context } from './context';
 import type { Row } from './database';
 import { endLease } from './leases';
@@ -51,9 +52,18 @@ export function keptPlace(task: Row, dueAtMs: number): number {
   return Math.min(dueAtMs, Number(task.read_at) - 1);
 }
 
+/** What a decided read means for its task. */
+export interface Said {
+  /** After how long the provider is asked once more; 0: not for this. */
+  settleMs: number;
+  /** Did it find a change? */
+  found: boolean;
+}
+
 export interface Rest {
   state: 'due' | 'settling' | 'done';
   dueAt: number | null;
+  crowded: boolean;
 }
 
 /** Does this read earn a settling one, which may tell of the same notifications once more? */
@@ -65,27 +75,32 @@ export function settles(task: Row, ending: Ending, settleMs: number): boolean {
  * The task after a decided read: due again when it was hinted meanwhile; otherwise settling when the provider's read
  * model may have lagged, once; otherwise done.
  */
-export function restOf(context: Context, task: Row, ending: Ending, settleMs: number): Rest {
+export function restOf(context: Context, task: Row, ending: Ending, { settleMs, found }: Said): Rest {
   const nowMs = context.nowMs();
-  if (hintedSince(task, ending)) return { state: 'due', dueAt: afterGap(context, task, nowMs) };
-  if (settles(task, ending, settleMs)) return { state: 'settling', dueAt: nowMs + settleMs };
-  return { state: 'done', dueAt: null };
+  const was = { crowded: task.crowded === 1, settling: task.settling === 1 };
+  const rest = (state: Rest['state'], dueAt: number | null): Rest => ({
+    ...{ state, dueAt },
+    crowded: leavesOneToFind(state, { found }, was),
+  });
+  if (hintedSince(task, ending)) return rest('due', afterGap(context, task, nowMs));
+  if (settles(task, ending, settleMs)) return rest('settling', nowMs + settleMs);
+  return rest('done', null);
 }
 
 /** What a decided read clears in its task, whatever it said. */
-export const restColumns = `state = ?, due_at = ?, lane = ?, settling = ?, crowded = iif(?, crowded, 0), attempts = 0,
+export const restColumns = `state = ?, due_at = ?, lane = ?, settling = ?, crowded = ?, attempts = 0,
   aged_ms = 0, failed_at = NULL, own = 0, code = NULL, detail = NULL, covered_hint_at = NULL, gone_allowed = 0, folded = 0`;
 
 /** Writes what `restOf` says; true when it will be read again. */
-export function rest(context: Context, task: Row, ending: Ending, settleMs: number, lane: string): boolean {
-  const { state, dueAt } = restOf(context, task, ending, settleMs);
+export function rest(context: Context, task: Row, ending: Ending, said: Said, lane: string): boolean {
+  const { state, dueAt, crowded } = restOf(context, task, ending, said);
   context.database.run(
     `UPDATE tasks SET ${restColumns} WHERE id = ?`,
     state,
     dueAt,
     lane,
     state === 'settling' ? 1 : 0,
-    state === 'due' ? 1 : 0,
+    crowded ? 1 : 0,
     task.id as number,
   );
   if (dueAt !== null) context.lanes.expect(lane, dueAt);
