@@ -15,10 +15,18 @@ import { raiseFloor, sweepEvents } from './sweep-events';
 const rowsMax = 1000;
 /** Hints and reads of the tasks that the deliveries of one step hinted: each of them is looked at. */
 const lookedAtMax = 100_000;
+/** What the deliveries of one step said of tasks: each that goes costs as much as so many looks. */
+const saidMax = 3000;
+const looksOfSaid = 20;
+/** Tasks are sought for deliveries with so many notifications at once, or for one: the step may end before the next. */
+const soughtMax = 1000;
 /** A resolved alert stays for a day, to be looked at. */
 const alertMs = 86_400_000;
 
-/** A step takes at most 1,000 rows of a table, and deliveries of tasks with at most 100,000 hints and reads, or one. */
+/**
+ * A step takes at most 1,000 rows of a table, and of deliveries one, or those of tasks with at most 100,000 hints and reads
+ * that said 3,000 things of these, or more where looking at the tasks costs more.
+ */
 export function sweep(context: Context): Swept {
   const nearer = bringNearer(context);
   const nowMs = context.nowMs();
@@ -121,7 +129,7 @@ function sweepDeliveries(context: Context, beforeMs: number): number {
   const { database, swept } = context;
   if (swept.delivery === walkEnded) return 0;
   const rows = database.all(
-    `SELECT d.id, d.received_at, EXISTS (
+    `SELECT d.id, d.received_at, d.notifications, EXISTS (
        SELECT 1 FROM quarantine q WHERE q.delivery_id = d.id AND q.state = 'waiting') AS waits
      FROM deliveries d WHERE d.id > ? AND d.id < (SELECT max(id) FROM deliveries) ORDER BY d.id LIMIT ?`,
     swept.delivery,
@@ -129,10 +137,9 @@ function sweepDeliveries(context: Context, beforeMs: number): number {
   );
   const young = rows.findIndex((row) => Number(row.received_at) >= beforeMs);
   const old = young < 0 ? rows : rows.slice(0, young);
-  const aged = old.filter(({ waits }) => waits === 0).map(({ id }) => Number(id));
-  const byTask = deliveriesByTask(tasksOf(context, aged));
-  const left = firstLeft(context, byTask);
-  const gone = aged.filter((id) => id < left);
+  const aged = old.filter(({ waits }) => waits === 0);
+  const { byTask, left } = gather(context, aged);
+  const gone = aged.map(({ id }) => Number(id)).filter((id) => id < left);
   if (left < Infinity) swept.delivery = left - 1;
   else swept.delivery = old.length < rowsMax ? walkEnded : Number(old.at(-1)!.id);
   for (const [taskId, deliveries] of byTask) {
@@ -145,20 +152,61 @@ function sweepDeliveries(context: Context, beforeMs: number): number {
   return gone.length;
 }
 
-/** The first delivery that is left to the next step: with its tasks this one would look at too much. Infinity where none is. */
-function firstLeft({ database }: Context, byTask: Map<number, number[]>): number {
-  const tasks = [...byTask].map(([taskId, deliveries]) => ({ taskId, first: Math.min(...deliveries) }));
-  tasks.sort((one, other) => one.first - other.first);
+interface Gathered {
+  byTask: Map<number, number[]>;
+  /** The first delivery that is left to the next step, some of whose tasks may be in `byTask`; Infinity where none is. */
+  left: number;
+}
+
+/**
+ * What a step takes of the deliveries: the first, and as many after it as keep it short. Each task is counted once. Where
+ * all deliveries name the same tasks, small steps would look at all that these have again and again: so what goes may cost
+ * as much as looking did.
+ */
+function gather(context: Context, aged: Row[]): Gathered {
+  const byTask = new Map<number, number[]>();
   let lookedAt = 0;
-  for (const { taskId, first } of tasks) {
-    const { count } = database.get(
-      `SELECT (SELECT count(*) FROM hints WHERE task_id = ?1) + (SELECT count(*) FROM reads WHERE task_id = ?1) AS count`,
+  let said = 0;
+  for (const sought of soughtTogether(aged)) {
+    const found = [...deliveriesByTask(tasksOf(context, sought))].map(([taskId, deliveries]) => ({
       taskId,
-    )!;
-    lookedAt += Number(count);
-    if (lookedAt > lookedAtMax && first > tasks[0]!.first) return first;
+      deliveries,
+      first: Math.min(...deliveries),
+    }));
+    found.sort((one, other) => one.first - other.first);
+    for (const { taskId, deliveries, first } of found) {
+      const known = byTask.get(taskId);
+      if (known === undefined) lookedAt += hintsAndReads(context, taskId);
+      said += deliveries.length;
+      const isLong =
+        (known === undefined && lookedAt > lookedAtMax) || said > Math.max(saidMax, lookedAt / looksOfSaid);
+      if (isLong && first > Number(aged[0]!.id)) return { byTask, left: first };
+      byTask.set(taskId, known === undefined ? deliveries : [...known, ...deliveries]);
+    }
   }
-  return Infinity;
+  return { byTask, left: Infinity };
+}
+
+function* soughtTogether(aged: Row[]): Iterable<number[]> {
+  let ids: number[] = [];
+  let sum = 0;
+  for (const { id, notifications } of aged) {
+    if (ids.length > 0 && sum + Number(notifications) > soughtMax) {
+      yield ids;
+      [ids, sum] = [[], 0];
+    }
+    ids.push(Number(id));
+    sum += Number(notifications);
+  }
+  if (ids.length > 0) yield ids;
+}
+
+function hintsAndReads({ database }: Context, taskId: number): number {
+  const { count } = database.get(
+    `SELECT (SELECT count(*) FROM hints WHERE task_id = ?1) + (SELECT count(*) FROM reads WHERE task_id = ?1) AS count`,
+    taskId,
+  )!;
+  return Number(count);
 }
 
 function deliveriesByTask(pairs: Row[]): Map<number, number[]> {
@@ -185,8 +233,8 @@ function sweepTask(context: Context, taskId: number, deliveries: number[], befor
     ids,
   );
   database.run(
-    `DELETE FROM reads WHERE task_id = ? AND at < ? AND NOT EXISTS (
-       SELECT 1 FROM hints h WHERE h.task_id = reads.task_id AND h.generation <= reads.generation)`,
+    `DELETE FROM reads WHERE task_id = ?1 AND at < ?2
+       AND coalesce(generation < (SELECT min(generation) FROM hints WHERE task_id = ?1), 1)`,
     taskId,
     beforeMs,
   );
