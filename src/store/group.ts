@@ -35,8 +35,8 @@ const leaveAt = 25;
 const awayUnfilled = 16;
 const ledgerPageTasks = 2000;
 /**
- * A hint that moves to the resource it turned out to be, or a delivery that retention folds, between two pages is counted
- * twice or not at all. What is really lost is so each time.
+ * A hint that moves to the resource it turned out to be between two pages is counted twice or not at all, and so may be what
+ * retention takes once it has waited for ledgers for long. What is really lost is so each time.
  */
 const ledgerAttempts = 4;
 

@@ -40,6 +40,8 @@ export interface Context {
   conditions: Map<string, { untilMs: number; conditions: Condition[] }>;
   /** How far retention has walked through the log, the journals and what was set aside; 0 when it begins anew. */
   swept: { position: number; delivery: number; readOfTask: number; readWithFence: number; aside: number };
+  /** While a ledger is told, and since when retention of deliveries has waited for one; null when it does not. */
+  ledger: { untilMs: number; waitingSinceMs: number | null };
   /** Why the call that is executed set things aside. */
   setAside: QuarantineReason[];
   /** Since when each attempt to move the write-ahead log into the file has failed; null when the last one did not. */

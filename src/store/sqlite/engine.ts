@@ -65,6 +65,7 @@ export function openEngine(
     leases: new Map(),
     conditions: new Map(),
     swept: { position: 0, delivery: 0, readOfTask: 0, readWithFence: 0, aside: 0 },
+    ledger: { untilMs: 0, waitingSinceMs: null },
     setAside: [],
     logStuck: null,
     undo,

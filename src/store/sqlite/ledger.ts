@@ -12,6 +12,11 @@ import { readTaskOf } from './read-task';
 
 const rowsMax = 10_000;
 const deliveriesMax = 20_000;
+/** So long after a page the next is waited for: one comes within milliseconds, but after a client that went away. */
+const nextPageMs = 10_000;
+/** Retention waits so long for one ledger after another, and then goes on for so long whatever is told. */
+const waitMsMax = 600_000;
+const goesOnMs = 60_000;
 
 export interface LedgerPage {
   lines: Partial<Record<LedgerLine, number>>;
@@ -35,6 +40,7 @@ export function ledgerPage(
 ): LedgerPage {
   const { database } = context;
   const until = endOfPage(database, after, limit);
+  context.ledger.untilMs = until === null ? 0 : context.nowMs() + nextPageMs;
   if (until === null) return { lines: {}, folded: 0, after: null };
   const rows = database.all(
     `WITH ranked AS (
@@ -108,10 +114,12 @@ export interface LedgerOfDeliveries {
  * order or retention between two pages takes it from both or from neither.
  */
 export function ledgerOfDeliveries(
-  { database }: Context,
+  context: Context,
   after = 0,
   untilDelivery: number | null = null,
 ): LedgerOfDeliveries {
+  const { database } = context;
+  context.ledger.untilMs = context.nowMs() + nextPageMs;
   const until = untilDelivery ?? Number(database.get('SELECT max(id) AS last FROM deliveries')!.last ?? 0);
   const sums = database.get(
     `SELECT count(*) AS rows, max(id) AS last, sum(notifications) AS accepted, sum(acted) AS acted,
@@ -138,4 +146,18 @@ export function ledgerOfDeliveries(
     discarded,
   };
   return { lines, untilDelivery: until, after: last < until && sums.rows === deliveriesMax ? last : null };
+}
+
+/**
+ * Whether retention of deliveries is to wait, asked by each of its steps. One between two pages takes a delivery that was
+ * counted from a page to come, and the ledger would tell a loss that there was not. It waits ten minutes at
+ * most for one ledger after another.
+ */
+export function waitsForLedger({ ledger, nowMs }: Context): boolean {
+  const now = nowMs();
+  // A clock that was set back ends the wait.
+  const isTold = ledger.untilMs > now && ledger.untilMs <= now + nextPageMs;
+  if (!isTold) ledger.waitingSinceMs = null;
+  else if (ledger.waitingSinceMs === null || ledger.waitingSinceMs > now) ledger.waitingSinceMs = now;
+  return ledger.waitingSinceMs !== null && (now - ledger.waitingSinceMs) % (waitMsMax + goesOnMs) < waitMsMax;
 }

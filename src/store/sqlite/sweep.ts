@@ -8,6 +8,7 @@ import type { Swept } from '../../model/inspection';
 import { newestNumber, tellsRecord, walkEnded } from '../store-rules';
 import type { Context } from './context';
 import type { Row } from './database';
+import { waitsForLedger } from './ledger';
 import { uncount } from './log-size';
 import { bringNearer } from './set-back';
 import { raiseFloor, sweepEvents } from './sweep-events';
@@ -127,7 +128,7 @@ function sweepReads({ database, swept }: Context, beforeMs: number): number {
 
 function sweepDeliveries(context: Context, beforeMs: number): number {
   const { database, swept } = context;
-  if (swept.delivery === walkEnded) return 0;
+  if (swept.delivery === walkEnded || waitsForLedger(context)) return 0;
   const rows = database.all(
     `SELECT d.id, d.received_at, d.notifications, EXISTS (
        SELECT 1 FROM quarantine q WHERE q.delivery_id = d.id AND q.state = 'waiting') AS waits
