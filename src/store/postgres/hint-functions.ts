@@ -105,7 +105,7 @@ BEGIN
     EXIT WHEN cardinality(known_ats) + cardinality(added_ats) = cardinality(addresses);
   END LOOP;
   IF is_joined OR cardinality(known_ats) + cardinality(added_ats) < cardinality(addresses) THEN
-    RAISE EXCEPTION 'resources were joined meanwhile, again and again' USING ERRCODE = 'serialization_failure';
+    RAISE EXCEPTION 'resources were joined meanwhile, again and again, or an address has no task' USING ERRCODE = 'serialization_failure';
   END IF;
 
   marked_ats := added_ats;
