@@ -14,10 +14,17 @@ export interface Parcel {
 export type ParcelOutcome = 'taken' | 'failed' | 'refused';
 
 export interface AlertmanagerInstance {
-  /** The time at which it says it was started, as its own text; null when it does not say. Throws when it is away. */
-  life(deadline: AbortSignal): Promise<string | null>;
+  /** Throws when it is away. */
+  look(deadline: AbortSignal): Promise<Look>;
   /** Posts all parcels; never throws. After a network failure the rest is failed without being tried. */
   post(parcels: Parcel[], deadline: AbortSignal): Promise<InstanceAnswer>;
+}
+
+export interface Look {
+  /** The time at which it says it was started, as its own text; null when it does not say. */
+  life: string | null;
+  /** How far its clock is ahead of this process's; 0 where that is little, or is not said. */
+  aheadMs: number;
 }
 
 export interface InstanceAnswer {
@@ -53,10 +60,11 @@ export function makeAlertmanagerInstance(url: string): AlertmanagerInstance {
   }
 
   return {
-    async life(deadline) {
+    async look(deadline) {
       const response = await fetch(statusAddress, { redirect: 'manual', signal: deadline });
+      const aheadMs = aheadOf(response.headers.get('date'));
       const text = await readBounded(response);
-      return response.status === 200 ? startTime(text) : null;
+      return { life: response.status === 200 ? startTime(text) : null, aheadMs };
     },
     async post(parcels, deadline) {
       const outcomes = new Map<string, ParcelOutcome>();
@@ -72,6 +80,15 @@ export function makeAlertmanagerInstance(url: string): AlertmanagerInstance {
       return answer;
     },
   };
+}
+
+/** A header says whole seconds, and is some time on its way: what is less than this is no difference. */
+const clocksDifferMs = 30_000;
+
+/** `Date` of an answer that came just now (RFC 9110, 6.6.1). */
+function aheadOf(date: string | null): number {
+  const aheadMs = Date.parse(date ?? '') - Date.now();
+  return Math.abs(aheadMs) >= clocksDifferMs ? aheadMs : 0;
 }
 
 function startTime(statusText: string): string | null {

@@ -13,8 +13,8 @@ export interface Telling {
 }
 
 export interface AlertmanagerMemory {
-  /** `life` is the same text as long as the instance has not been started anew; null when it does not say. */
-  begin(life: string | null): void;
+  /** `life` is the same text as long as the instance has not been started anew, on a clock that is ahead of ours by `aheadMs`; null when it does not say. */
+  begin(life: string | null, aheadMs?: number): void;
   /** How a resolved alert is to be told now; `sent` is what the sink took last, undefined where it was never offered. */
   howToEnd(alert: Alert, sent: SentState | undefined, nowMs: number): Telling;
   /** The instance took it, told in this way and by this severity. */
@@ -41,17 +41,19 @@ const clocksDifferMs = 10_000;
 /** `openMs`: how long an alert is firing in an instance before its end is told; longer than its `group_wait`. */
 export function makeAlertmanagerMemory(openMs: number): AlertmanagerMemory {
   let life: string | null = null;
+  let lifeAheadMs = 0;
   let wasRestarted = false;
   const toldOf = new Map<string, Told>();
 
   return {
-    begin(current) {
+    begin(current, aheadMs = 0) {
       if (current === null) return;
       if (life !== null && life !== current) {
         wasRestarted = true;
         toldOf.clear();
       }
       life = current;
+      lifeAheadMs = aheadMs;
     },
     howToEnd(alert, sent, nowMs) {
       const told = toldOf.get(alert.fingerprint);
@@ -60,7 +62,7 @@ export function makeAlertmanagerMemory(openMs: number): AlertmanagerMemory {
         // What nobody is known to have told may be ended, and must not be opened for it.
         if (sent === undefined) return { firingUntilMs: null };
         const mayBeUntold = sent.state === 'firing' && !goesOnElsewhere;
-        const isOpen = wasRestarted || mayBeUntold || isOfFormerLife(sent, life);
+        const isOpen = wasRestarted || mayBeUntold || isOfFormerLife(sent, life, lifeAheadMs);
         return { firingUntilMs: isOpen ? nowMs + openMs : null };
       }
       // Never further ahead than what begins now: the clock may have been set back.
@@ -94,7 +96,7 @@ export function makeAlertmanagerMemory(openMs: number): AlertmanagerMemory {
 }
 
 /** Was its state first taken before the instance was started, as far as both clocks say? */
-function isOfFormerLife(sent: SentState, life: string | null): boolean {
+function isOfFormerLife(sent: SentState, life: string | null, aheadMs: number): boolean {
   if (life === null) return false;
-  return sent.sinceMs <= Date.parse(life) + clocksDifferMs;
+  return sent.sinceMs <= Date.parse(life) - aheadMs + clocksDifferMs;
 }

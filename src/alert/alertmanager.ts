@@ -13,7 +13,7 @@ import {
   makeAlertmanagerInstance,
 } from './alertmanager-instance';
 import { type AlertmanagerMemory, makeAlertmanagerMemory, type Telling } from './alertmanager-memory';
-import { areLabelsValid, labelsOf, type PostableAlert, postable } from './alertmanager-payload';
+import { areLabelsValid, labelsOf, onClock, type PostableAlert, postable } from './alertmanager-payload';
 import { severitiesOf } from './due';
 import { toldAgainOf } from './held-text';
 import type { AlertSink, InstanceResult, PostResult } from './sink';
@@ -69,15 +69,19 @@ export function makeAlertmanagerSink(options: AlertmanagerOptions): AlertSink {
   async function tell(neighbour: Neighbour, alerts: Alert[], nowMs: number): Promise<InstanceAnswer> {
     const { instance, memory } = neighbour;
     const deadline = abortAfter(timeoutMs);
-    try {
-      memory.begin(await instance.life(deadline));
-    } catch {
-      return unanswered;
-    }
+    const look = await instance.look(deadline).catch(() => null);
+    if (look === null) return unanswered;
+    memory.begin(look.life, look.aheadMs);
     const tellings = alerts.map((alert) => tellingOf(alert, memory, nowMs, endsAheadMs));
     const parcels = alerts.map((alert, index) => ({
       fingerprint: alert.fingerprint,
-      payloads: payloadsOf(alert, tellings[index] as Telling, goingOnAs(alert, memory), nowMs, generatorUrl),
+      payloads: payloadsOf(
+        alert,
+        tellings[index] as Telling,
+        goingOnAs(alert, memory),
+        nowMs,
+        generatorUrl,
+      ).map((payload) => onClock(payload, look.aheadMs)),
     }));
     const answer = await instance.post(parcels, deadline);
     alerts.forEach((alert, index) => {

@@ -73,11 +73,13 @@ function answering(urls: readonly string[]): string {
 async function silentAlertmanagers(urls: readonly string[]): Promise<string[]> {
   const deadline = AbortSignal.timeout(askMsMax);
   const silent = urls.map(async (url) => {
-    const life = await makeAlertmanagerInstance(url)
-      .life(deadline)
-      .catch(() => undefined);
-    if (life === undefined) return [`Alertmanager at ${new URL(url).origin} does not answer`];
-    return life === null ? [`Alertmanager at ${new URL(url).origin} answers, but not with its status`] : [];
+    const look = await makeAlertmanagerInstance(url)
+      .look(deadline)
+      .catch(() => null);
+    if (look === null) return [`Alertmanager at ${new URL(url).origin} does not answer`];
+    return look.life === null
+      ? [`Alertmanager at ${new URL(url).origin} answers, but not with its status`]
+      : [];
   });
   return (await Promise.all(silent)).flat();
 }

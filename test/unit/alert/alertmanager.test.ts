@@ -181,6 +181,22 @@ test('an instance that was started anew is told the alert again before its end',
   ]);
 });
 
+test.each([600, -7200])('an instance whose clock is ahead by %i s is told by that one', async (aheadS) => {
+  const instance = await startInstance();
+  instance.status = (response) => {
+    response.setHeader('date', new Date(Date.now() + aheadS * 1000).toUTCString());
+    response.end(JSON.stringify({ uptime: new Date(noonMs - 60_000 + aheadS * 1000).toISOString() }));
+  };
+  const sink = makeAlertmanagerSink({ urls: [instance.url] });
+  await sink.post([alert], noonMs);
+  await sink.post([{ ...ended, sent: sentAs() }], noonMs + 3 * minuteMs);
+  const there = (iso: string) => Math.round((Date.parse(iso) - aheadS * 1000 - noonMs) / minuteMs) + 0;
+  expect(instance.posts.flat().map(({ startsAt, endsAt }) => [there(startsAt), there(endsAt)])).toEqual([
+    [0, 5],
+    [0, 1],
+  ]);
+});
+
 test('what is told again only for its end sends nobody to act, and its end tells what it was', async () => {
   const instance = await startInstance();
   instance.status = (response) =>
