@@ -83,6 +83,9 @@ export const storeAddress: Kind<StoreAddress> = {
         /^postgres(ql)?:\/\//.test(value) &&
         URL.canParse(value) &&
         !new URL(value).pathname.includes('@') &&
+        // Nobody tries one host after the other.
+        !new URL(value).hostname.includes(',') &&
+        !new URL(value).searchParams.has('target_session_attrs') &&
         new URL(value).searchParams.getAll('sslmode').every((mode) => sslModes.includes(mode))
       ) {
         return { kind: 'postgres', url: new Secret(value) };
@@ -91,7 +94,7 @@ export const storeAddress: Kind<StoreAddress> = {
       return z.NEVER;
     }),
   accepts:
-    '`sqlite:` and a path (no `file:` URI), or a `postgres://` address whose parts are percent-encoded (`sslmode`: `disable`, `no-verify`, or `verify-full`, as which those of libpq are taken)',
+    '`sqlite:` and a path (no `file:` URI), or a `postgres://` address of one host, whose parts are percent-encoded (no `target_session_attrs`; `sslmode`: `disable`, `no-verify`, or `verify-full`, as which those of libpq are taken)',
   show: (value) => {
     if (value.kind === 'sqlite') return `sqlite:${value.path}`;
     const { host, pathname } = new URL(value.url.open());

@@ -86,9 +86,14 @@ export async function mustBeMigrated(config: ClientConfig): Promise<void> {
 /** A server that is there and does not let us in will not tomorrow: credentials, the database's name, its schema, rights. */
 function unusable(error: unknown): Problem | null {
   const { code, message } = error as { code?: unknown; message?: string };
+  // The driver's own words, where the server asks for one and the address has none.
+  if (message?.includes('client password must be a string') === true)
+    return new Problem('settings.invalid', noPassword, error);
   const isWrong = typeof code === 'string' && /^(28...|3D000|3F000|42501)$/.test(code);
   return isWrong ? new Problem('settings.invalid', String(message), error) : null;
 }
+
+const noPassword = 'the database asks for a password, and neither the address nor PGPASSWORD has one';
 
 async function isBegun(client: Client): Promise<boolean> {
   const { rows } = await ask<{ there: boolean }>(

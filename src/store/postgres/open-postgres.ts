@@ -13,7 +13,7 @@ import { openDatabase, poolConfig, type TransactionOptions } from './database';
 import { makeGroups } from './groups';
 import { LaneChanges } from './lanes';
 import { migrate } from './migrate';
-import { notedEveryMs, noteNoRoom, saysNoRoom } from './ready';
+import { notedEveryMs, noteNoRoom, noteRoom, saysNoRoom } from './ready';
 import { refuseHalfMoved } from './refuse-half-moved';
 import { finishNamed, rememberNames } from './remember-names';
 import { groups, longVerbs, transactionOptions, verbs } from './verbs';
@@ -74,12 +74,17 @@ export async function openPostgres(
     await inTransaction(noteNoRoom).catch(() => {});
   }
 
+  async function noteTaken(): Promise<void> {
+    if (notedMs === Number.NEGATIVE_INFINITY) return;
+    notedMs = Number.NEGATIVE_INFINITY;
+    await inTransaction(noteRoom).catch(() => {});
+  }
+
   function call(name: string, door: Verb, args: unknown[]): Promise<unknown> {
     if (closed) return Promise.reject(new Problem('store.closed', 'the store is closed'));
     const answer = door(...args);
-    const ended = answer
-      .catch((error) => (name === 'put' ? noteFull(error) : undefined))
-      .then(() => void underWay.delete(ended));
+    const noted = name === 'put' ? answer.then(noteTaken, noteFull) : answer.catch(() => {});
+    const ended = noted.then(() => void underWay.delete(ended));
     underWay.add(ended);
     return answer;
   }

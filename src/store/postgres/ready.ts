@@ -70,6 +70,11 @@ export async function noteNoRoom({ database, nowMs }: Context): Promise<void> {
   );
 }
 
+/** A delivery was taken by whoever had noted that. */
+export async function noteRoom({ database }: Context): Promise<void> {
+  await database.run(`DELETE FROM meta WHERE name = 'no-room-at'`);
+}
+
 /** Was it refused for want of room (`disk_full`)? */
 export function saysNoRoom(error: unknown): boolean {
   return error instanceof Problem && (error.cause as { code?: unknown } | undefined)?.code === '53100';

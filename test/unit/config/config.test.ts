@@ -210,6 +210,8 @@ describe('any single bad value', () => {
     ['PORT', '1e3'],
     ['DATABASE_URL', 'mysql://canary@host/db'],
     ['DATABASE_URL', 'postgres://db.example/canary?sslmode=requires'],
+    ['DATABASE_URL', 'postgres://one.example,two.example/canary'],
+    ['DATABASE_URL', 'postgres://db.example/canary?target_session_attrs=read-write'],
     ['DATABASE_URL', 'sqlite::memory:'],
     ['DATABASE_URL', 'sqlite:'],
     ['DATABASE_URL', 'sqlite:file:canary?mode=memory'],
