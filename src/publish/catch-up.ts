@@ -1,14 +1,15 @@
 /**
  * What a relay that begins to lead reads before it sends: what stands on the topics and the store does not know of must
- * not be numbered again. A partition that has no leader now is read as soon as it has one, and nothing is sent there
- * before; the others do not wait for it. From then on it keeps which ends the store was told, so that another store in its
+ * not be numbered again. A partition that has no leader now is read as soon as it has one, a topic that is missing or denied
+ * as soon as it can be had, and nothing is sent there before; the others do not wait for it. From then on it keeps which ends the store was told, so that another store in its
  * place is noticed. Nothing here knows Kafka.
  */
 import type { Condition } from '../model/alert';
 import { isProblem } from '../model/problem';
 import type { HeldPartition, TopicEnds } from '../model/store';
 import type { TopicEnd } from '../model/topic-end';
-import type { PublishTarget } from './target';
+import { topicDenied } from './setbacks';
+import type { PublishTarget, Unread } from './target';
 
 /** What the store knows of the topics' ends. */
 export type KnownEnds = Pick<TopicEnds, 'topicEnds' | 'noteFound' | 'allFound'>;
@@ -36,11 +37,15 @@ export interface CatchUp {
 /** Partitions come back by themselves; a right must be given by somebody. */
 const unreadPauseMs = 1000;
 const deniedPauseMs = 60_000;
+/** A topic that is refused is looked at again after as long as that lasts already, but no sooner. */
+const refusedPauseMs = 5_000;
 
 /** `ends` null: what stands on the topics is taken on trust. */
 export function makeCatchUp(target: Pick<PublishTarget, 'readOn'>, ends: KnownEnds | null): CatchUp {
   let isDone = false;
-  let unread: HeldPartition[] = [];
+  let unread: Unread[] = [];
+  /** Topics of which nothing can be had, and since when that is known. */
+  let refused = new Map<string, { sinceMs: number; code: string }>();
   /** Topics that may not be read, and since when that is known. */
   let denied = new Map<string, number>();
   let againAtMs = Number.POSITIVE_INFINITY;
@@ -58,8 +63,23 @@ export function makeCatchUp(target: Pick<PublishTarget, 'readOn'>, ends: KnownEn
     await known.allFound();
     note(await known.topicEnds());
     unread = left.unread;
+    refused = new Map(
+      unread.flatMap(({ topic, refused: code }) =>
+        code === undefined ? [] : [[topic, { code, sinceMs: refused.get(topic)?.sinceMs ?? nowMs }]],
+      ),
+    );
     denied = new Map(left.denied.map((topic) => [topic, denied.get(topic) ?? nowMs]));
     return true;
+  }
+
+  /** Until the first of what is left is looked at again. */
+  function pauseMs(nowMs: number): number {
+    const pauses = [...refused.values()].map(({ sinceMs }) =>
+      Math.min(deniedPauseMs, Math.max(refusedPauseMs, nowMs - sinceMs)),
+    );
+    if (denied.size > 0) pauses.push(deniedPauseMs);
+    if (unread.some((one) => one.refused === undefined)) pauses.push(unreadPauseMs);
+    return Math.min(...pauses);
   }
 
   return {
@@ -72,26 +92,27 @@ export function makeCatchUp(target: Pick<PublishTarget, 'readOn'>, ends: KnownEn
         if (!isDone || (isProblem(error) && error.code.startsWith('store.'))) throw error;
       }
       isDone = true;
-      const waits = unread.length > 0 || denied.size > 0;
-      const pauseMs = unread.length > 0 ? unreadPauseMs : deniedPauseMs;
-      againAtMs = waits ? nowMs + pauseMs : Number.POSITIVE_INFINITY;
+      againAtMs = nowMs + pauseMs(nowMs);
       return true;
     },
     held: () => unread,
     nextMs: () => (Number.isFinite(againAtMs) ? againAtMs : null),
-    conditions: () =>
-      [...denied].map(([topic, sinceMs]) => ({
-        name: 'topic-denied',
+    conditions: () => [
+      ...[...refused].map(([topic, { code, sinceMs }]) => topicDenied(topic, code, sinceMs)),
+      ...[...denied].map(([topic, sinceMs]) => ({
+        name: 'topic-denied' as const,
         labels: { topic },
         sinceMs,
         detail: `Topic ${topic} may not be read: a store that is behind it would not be noticed. Grant Read beside Write.`,
       })),
+    ],
     ends: () => [...noted.values()],
     noted: note,
     reset() {
       isDone = false;
       noted.clear();
       unread = [];
+      refused = new Map();
       denied = new Map();
       againAtMs = Number.POSITIVE_INFINITY;
     },

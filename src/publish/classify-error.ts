@@ -46,6 +46,11 @@ export function kindOf(code: string): FailureKind {
   return kinds[code] ?? (certificateCode.test(code) ? 'denied' : 'retry');
 }
 
+/** Does it last until somebody has changed the topic or its rights? */
+export function needsSomebody(kind: FailureKind): boolean {
+  return kind === 'denied' || kind === 'missing';
+}
+
 /** Is it said of a topic, whichever partition and broker was asked? */
 export function isOfTopic(code: string): boolean {
   return code === 'TOPIC_AUTHORIZATION_FAILED' || code === 'INVALID_TOPIC_EXCEPTION';

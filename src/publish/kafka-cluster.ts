@@ -5,9 +5,8 @@
  */
 import { bytesHashOf } from '../model/event';
 import { idText } from '../model/id-text';
-import type { HeldPartition } from '../model/store';
 import type { FoundRecord, TopicEnd } from '../model/topic-end';
-import { kindOf } from './classify-error';
+import { kindOf, needsSomebody } from './classify-error';
 import { type ClusterTimes, clientConfig, type KafkaSettings } from './client-config';
 import {
   type Broker,
@@ -21,7 +20,7 @@ import {
 import type { WireBatch } from './produce-body';
 import type { TopicReader } from './read-topics';
 import { makeSockets, type SocketRequest } from './sockets';
-import type { BrokerAddress } from './target';
+import type { BrokerAddress, Unread } from './target';
 
 export type { ClusterTimes, KafkaSettings };
 
@@ -244,14 +243,19 @@ function topicReaderOf(cluster: Cluster): TopicReader {
   };
 }
 
-/** A topic that is not there, or that we may not see, has nothing that could be read: a send says what is wrong. */
-function unled(metadata: Metadata | null, topics: string[]): HeldPartition[] {
+/**
+ * A topic that is not there, or that we may not see, may have records once it can be had: whoever may not describe one is not
+ * told which of both it is. It is one place until then.
+ */
+function unled(metadata: Metadata | null, topics: string[]): Unread[] {
   return topics.flatMap((topic) => {
     const found = metadata?.topicMetadata.find((one) => one.topic === topic);
     const partitions = found?.partitionMetadata ?? [];
-    const code = found === undefined ? null : errorName(found.topicErrorCode);
-    if (partitions.length === 0 && code !== null && kindOf(code) === 'retry')
-      return [{ topic, partition: 0, partitions: 1 }];
+    if (partitions.length === 0) {
+      const code = errorName(found?.topicErrorCode ?? 0);
+      const refused = code !== null && needsSomebody(kindOf(code)) ? { refused: code } : {};
+      return [{ topic, partition: 0, partitions: 1, ...refused }];
+    }
     return partitions
       .filter(({ leader }) => leader < 0)
       .map(({ partitionId }) => ({ topic, partition: partitionId, partitions: partitions.length }));

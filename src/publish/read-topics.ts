@@ -4,16 +4,15 @@
  * that ends before the place that is known, or holds another record there, is another log under the same name, or one that was
  * cut: it is read from its beginning. Memory is bounded by one answer of a broker.
  */
-import type { HeldPartition } from '../model/store';
 import type { FoundPage, KnownEnd, TopicEnd } from '../model/topic-end';
 import { describeError, kindOf } from './classify-error';
-import type { LeftUnread } from './target';
+import type { LeftUnread, Unread } from './target';
 
 export interface TopicReader {
   /** Of every partition of these topics that has a leader: its end, or its beginning. */
   offsets(topics: string[], which: 'end' | 'start'): Promise<TopicEnd[]>;
-  /** Partitions of these topics that have none, as known now; all of a topic of which no partition is known yet. */
-  leaderless(topics: string[]): Promise<HeldPartition[]>;
+  /** Partitions of these topics that have none, as known now; all of a topic of which no partition is known, and why. */
+  leaderless(topics: string[]): Promise<Unread[]>;
   /** A piece of one partition from this place on; empty when nothing of it is left there. */
   readPage(from: TopicEnd): Promise<FoundPage>;
 }

@@ -7,7 +7,7 @@
 import type { Condition } from '../model/alert';
 import type { HeldPartition } from '../model/store';
 import { type BackoffBounds, backoffMs } from '../tools/backoff';
-import { isOfTopic } from './classify-error';
+import { isOfTopic, needsSomebody } from './classify-error';
 import type { Failure } from './target';
 
 export interface SetbackOptions {
@@ -56,7 +56,7 @@ export function makeSetbacks(options: SetbackOptions): Setbacks {
       // Its other partitions of the same round say the same.
       if (ofTopic && before !== undefined && before.untilMs > nowMs) return;
       const attempts = (before?.attempts ?? 0) + 1;
-      const bounds = needsSomebody(failure) ? options.denied : options.retry;
+      const bounds = needsSomebody(failure.kind) ? options.denied : options.retry;
       // Never sooner than the base: a missing topic is not asked for again at once.
       const pauseMs = Math.max(bounds.baseMs, backoffMs(attempts, bounds, options.random));
       const sinceMs = before?.sinceMs ?? beganMs;
@@ -71,13 +71,14 @@ export function makeSetbacks(options: SetbackOptions): Setbacks {
     },
     clear: () => setbacks.clear(),
     held: (nowMs) => [...setbacks.values()].filter(({ untilMs }) => untilMs > nowMs),
-    unavailable: () => unavailable([...setbacks.values()].filter(({ failure }) => !needsSomebody(failure))),
+    unavailable: () =>
+      unavailable([...setbacks.values()].filter(({ failure }) => !needsSomebody(failure.kind))),
     conditions(nowMs) {
       const all = [...setbacks.values()];
       const lasting = all.filter(
-        ({ failure, sinceMs }) => !needsSomebody(failure) && nowMs - sinceMs >= options.conditionAfterMs,
+        ({ failure, sinceMs }) => !needsSomebody(failure.kind) && nowMs - sinceMs >= options.conditionAfterMs,
       );
-      const denied = topicsDenied(all.filter(({ failure }) => needsSomebody(failure)));
+      const denied = topicsDenied(all.filter(({ failure }) => needsSomebody(failure.kind)));
       const ofKafka = unavailable(lasting);
       return ofKafka === null ? denied : [...denied, { name: 'kafka-unavailable', ...ofKafka }];
     },
@@ -97,19 +98,18 @@ export function partitionName({ topic, partition, partitions }: HeldPartition): 
   return `${topic}/${partition}/${partitions}`;
 }
 
-function needsSomebody({ kind }: Failure): boolean {
-  return kind === 'denied' || kind === 'missing';
-}
-
 /** One for each topic. */
 function topicsDenied(setbacks: Setback[]): Condition[] {
   const byTopic = Map.groupBy(setbacks, ({ topic }) => topic);
-  return [...byTopic].map(([topic, ofTopic]) => ({
-    name: 'topic-denied',
-    labels: { topic },
-    sinceMs: Math.min(...ofTopic.map(({ sinceMs }) => sinceMs)),
-    detail: `Nothing can be written to topic ${topic}: ${ofTopic[0]?.failure.code}. Its events are kept and wait.`,
-  }));
+  return [...byTopic].map(([topic, ofTopic]) =>
+    topicDenied(topic, String(ofTopic[0]?.failure.code), Math.min(...ofTopic.map(({ sinceMs }) => sinceMs))),
+  );
+}
+
+/** Whether that was said of a send, or before anything could be sent. */
+export function topicDenied(topic: string, code: string, sinceMs: number): Condition {
+  const detail = `Nothing can be written to topic ${topic}: ${code}. Its events are kept and wait.`;
+  return { name: 'topic-denied', labels: { topic }, sinceMs, detail };
 }
 
 /** One for all, with the first reason in full. */

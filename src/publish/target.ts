@@ -27,9 +27,15 @@ export interface Failure {
   detail: string;
 }
 
-/** What reading on could not read: nothing may be sent there yet; and topics that may only be written. */
+/** A place that was not read: nothing may be sent there yet. */
+export interface Unread extends HeldPartition {
+  /** Kafka's name of why nothing of the topic can be had before somebody changes that; absent where it comes back by itself. */
+  refused?: string;
+}
+
+/** What reading on could not read, and topics that may only be written. */
 export interface LeftUnread {
-  unread: HeldPartition[];
+  unread: Unread[];
   denied: string[];
 }
 

@@ -15,7 +15,7 @@ import { replayDefaults } from '../../../src/publish/run-replay';
 import { makeHistorySender } from '../../../src/publish/send-history';
 import { createTopics, describeTopics } from '../../../src/publish/topics';
 import { openStoreHere } from '../../../src/store/open-store';
-import { systemClock } from '../../../src/tools/clock';
+import { type Clock, systemClock } from '../../../src/tools/clock';
 import { settingsFor } from '../../contract/open-sqlite';
 import { address, draftOf, emptyRun, Hand, hintOf } from '../../contract/store-hand';
 import { type KafkaCluster, kafkaAvailable, kafkaStartsWithinMs, startKafka } from '../../support/kafka';
@@ -49,7 +49,10 @@ describeWithNeighbour('Kafka', kafkaAvailable(), 'a store behind its topics', ()
   });
 
   /** A process: the store at this place, and a relay on it. */
-  function start(name: string): { store: Store; hand: Hand; relay: Relay; stop(): Promise<void> } {
+  function start(
+    name: string,
+    ownClock: Clock = clock,
+  ): { store: Store; hand: Hand; relay: Relay; stop(): Promise<void> } {
     const nowMs = () => clock.nowMs() + laterMs;
     const advance = (ms: number) => {
       laterMs += ms;
@@ -57,7 +60,7 @@ describeWithNeighbour('Kafka', kafkaAvailable(), 'a store behind its topics', ()
     const store = openStoreHere(settingsFor(join(folder, name, 'store.db')), nowMs);
     const hand = new Hand({ store, advance, nowMs, reopen: async () => store, close: () => store.close() });
     const target = makeKafkaTarget(kafka(), { ...kafkaTargetDefaults, clock, topics: [live] });
-    const options = { ...relayDefaults, ends: store, clock, holder: name, leaseMs: 3_600_000 };
+    const options = { ...relayDefaults, ends: store, clock: ownClock, holder: name, leaseMs: 3_600_000 };
     const relay = makeRelay(store, target, options);
     const stop = async () => {
       await relay.close();
@@ -352,6 +355,11 @@ describeWithNeighbour('Kafka', kafkaAvailable(), 'a store behind its topics', ()
 
   /** As an operator does who deletes a topic and declares it again: its offsets begin at 0. One partition holds all. */
   async function makeAnew(): Promise<void> {
+    await remove();
+    await declare();
+  }
+
+  async function remove(): Promise<void> {
     const admin = new Kafka({ brokers: cluster.brokers, logLevel: logLevel.NOTHING }).admin();
     await admin.connect();
     await admin.deleteTopics({ topics: [live] });
@@ -361,9 +369,44 @@ describeWithNeighbour('Kafka', kafkaAvailable(), 'a store behind its topics', ()
       what: 'the topic to be gone',
     });
     await admin.disconnect();
+  }
+
+  async function declare(): Promise<void> {
     const declared = [{ name: 'equipment.v1', partitions: 1, replicationFactor: 1, config: {} }];
     await createTopics(kafka(), 'tramline', declared, { ...kafkaTargetDefaults, clock });
   }
+
+  test('a copy that leads before its topic is there reads what stands on it before it sends anything', async () => {
+    await makeAnew();
+    const first = start('missing');
+    await first.hand.publish('1', 'a');
+    await sendAll(first);
+    await first.stop();
+    cpSync(join(folder, 'missing'), join(folder, 'missing-backup'), { recursive: true });
+    await remove();
+    let aheadMs = 0;
+    const steadyMs = () => clock.steadyMs() + aheadMs;
+    const restored = start('missing-backup', { ...clock, steadyMs });
+    await restored.hand.publish('1', 'x');
+    expect(await restored.relay.step()).toBe('waiting');
+    expect(restored.relay.conditions()).toMatchObject([
+      { name: 'topic-denied', labels: { topic: live }, detail: expect.stringContaining('UNKNOWN_TOPIC') },
+    ]);
+    await declare();
+    const later = start('missing');
+    await later.hand.publish('1', 'b');
+    await sendAll(later);
+    await later.stop();
+    expect(await restored.relay.step()).toBe('waiting');
+    aheadMs = 60_000;
+    await sendAll(restored);
+    expect(restored.relay.conditions()).toEqual([]);
+    expect(await restored.store.behindSince()).not.toBeNull();
+    await restored.hand.publish('1', 'x');
+    await sendAll(restored);
+    expect((await written()).map((line) => line.split(' ').at(-1))).toEqual(['b', 'x']);
+    await restored.stop();
+  });
 
   test.each([
     ['shorter than', 5, []],

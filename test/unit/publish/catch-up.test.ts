@@ -74,6 +74,53 @@ test('a topic that may not be read is a condition until it may, and is written m
   expect(relay.conditions()).toEqual([]);
 });
 
+test.each(['TOPIC_AUTHORIZATION_FAILED', 'UNKNOWN_TOPIC_OR_PARTITION'])(
+  'a topic that cannot be had is told as one that refuses a send, and others do not wait: %s',
+  async (refused) => {
+    const { clock, outbox, target, relay, state } = setUp({ unread: [{ ...place, refused }], denied: [] });
+    target.partitions.set('t', 3);
+    for (const key of ['a', 'b', 'c']) outbox.add({ topic: 't', key });
+    outbox.add({ topic: 'other', key: 'a' });
+    await relay.step();
+    expect(await relay.step()).toBe('waiting');
+    expect(target.written.map(({ topic }) => topic)).toEqual(['other']);
+    const condition = {
+      name: 'topic-denied',
+      labels: { topic: 't' },
+      detail: `Nothing can be written to topic t: ${refused}. Its events are kept and wait.`,
+      sinceMs: 1_000_000,
+    };
+    expect(relay.conditions()).toEqual([condition]);
+    await clock.advance(5000);
+    await relay.step();
+    expect(relay.conditions()).toEqual([condition]);
+    state.left = { unread: [], denied: [] };
+    await clock.advance(5000);
+    await relay.step();
+    expect(state.reads).toBe(3);
+    expect(target.written.filter(({ topic }) => topic === 't')).toHaveLength(3);
+    expect(relay.conditions()).toEqual([]);
+  },
+);
+
+test('a topic that cannot be had is looked for again after as long as that lasts, 5 to 60 s, also beside one without a leader', async () => {
+  const missing = { ...place, refused: 'UNKNOWN_TOPIC_OR_PARTITION' };
+  const leaderless = { ...place, topic: 'leaderless' };
+  const state = { left: { unread: [missing], denied: [] } as LeftUnread };
+  const catchUp = makeCatchUp({ readOn: async () => state.left }, makeEnds());
+  const looks: number[] = [];
+  for (let nowMs = 0; looks.length < 7; nowMs = catchUp.nextMs()!) {
+    await catchUp.run(nowMs, async () => true);
+    looks.push(nowMs / 1000);
+  }
+  expect(looks).toEqual([0, 5, 10, 20, 40, 80, 140]);
+  state.left = { unread: [missing, leaderless], denied: [] };
+  await catchUp.run(200_000, async () => true);
+  expect(catchUp.nextMs()).toBe(201_000);
+  catchUp.reset();
+  expect(catchUp.conditions()).toEqual([]);
+});
+
 test('the end of the topics is told after each reading that came to it', async () => {
   const { relay, ends } = setUp({ unread: [], denied: [] });
   await relay.step();
