@@ -2,7 +2,7 @@
  * Reads what stands on topics after given places, a piece of one partition at a time: no consumer, no group, nothing is
  * committed. Where nothing is beyond, it costs two lists of offsets and the last record that is known of each partition. One
  * that ends before the place that is known, or holds another record there, is another log under the same name, or one that was
- * cut: it is read from its beginning. Memory is bounded by one answer of a broker.
+ * cut: it is read from its beginning. Where a log begins after the place that is known, it is said how much of it is gone. Memory is bounded by one answer of a broker.
  */
 import type { FoundPage, KnownEnd, TopicEnd } from '../model/topic-end';
 import { describeError, kindOf } from './classify-error';
@@ -19,7 +19,8 @@ export interface TopicReader {
 
 /**
  * `heard` takes each piece before the next is asked for; false ends the reading: null then, else what was not read. Of another
- * log it takes a piece without records first, at the log's beginning: what was known of the former one is over.
+ * log it takes a piece without records first, at the log's beginning: what was known of the former one is over. So it does of one
+ * that begins later than is known.
  */
 export async function readOn(
   reader: TopicReader,
@@ -37,11 +38,11 @@ export async function readOn(
     const start = BigInt(starts.get(nameOf(end)) ?? 0);
     const before = from.get(nameOf(end));
     const isAnother = before !== undefined && (await isAnotherLog(reader, before, start, until));
-    let next = isAnother ? start : larger(BigInt(before?.nextOffset ?? 0), start);
-    if (isAnother) {
-      const beginning: FoundPage = { ...end, nextOffset: String(next), records: [], anotherLog: true };
-      if (!(await heard(beginning))) return null;
-    }
+    const place = isAnother ? start : BigInt(before?.nextOffset ?? 0);
+    let next = larger(place, start);
+    const beginning: FoundPage = { ...end, nextOffset: String(next), records: [] };
+    if (isAnother && !(await heard({ ...beginning, anotherLog: true }))) return null;
+    if (place < start && !(await heard({ ...beginning, lost: Number(start - place) }))) return null;
     while (next < until) {
       const page = await readPage(reader, { ...end, nextOffset: String(next) });
       if (page === null) {

@@ -6,9 +6,13 @@
 import { topicOf } from '../model/event';
 import type { EventKind } from '../model/resource';
 
-const endings = (['equipment', 'field-operation', 'organization-access'] as const).map((kind) =>
-  topicOf('', kind),
-);
+const kinds = ['equipment', 'field-operation', 'organization-access'] as const;
+const endings = kinds.map((kind) => topicOf('', kind));
+
+/** Of a topic of events, under whatever prefix; null of any other. */
+export function kindOfTopic(topic: string): EventKind | null {
+  return kinds.find((kind) => topic.endsWith(topicOf('', kind))) ?? null;
+}
 
 /** What LIKE is given for the topics of a kind, under whatever prefix they were when its events were decided. */
 export function topicsOfKind(kind: EventKind): string {

@@ -60,6 +60,12 @@ export const eventsBytesMax = 8_000_000;
 export const untoldPrefix = 'untold-access:';
 
 /**
+ * Names of `meta` that hold, by kind of event, a number at or below which none is given any more: another life of the store may
+ * have given it. A key that has its own above goes on from there.
+ */
+export const numberFloorPrefix = 'number-floor:';
+
+/**
  * Of a key's row `s` in `sequences`: the number of its newest event that was sent, or is to be. Numbers above it were
  * refused by Kafka, and no record has them; the one below may be a record of another life of the store.
  */

@@ -30,6 +30,14 @@ export function storeBehindSuite(name: string, open: () => Promise<StoreUnderTes
 
     const find = (records: FoundRecord[], nextOffset = '100') =>
       hand.store.noteFound({ topic, partition: 2, nextOffset, records });
+    const lose = (lost: number, partition = 2, from = topic) =>
+      hand.store.noteFound({ topic: from, partition, nextOffset: '100', records: [], lost });
+    /** `id sequence` of each event that waits to be sent, which are sent then. */
+    const sequences = async () => {
+      const rows = await hand.records();
+      await hand.sendAll();
+      return rows.map(({ key, sequence }) => `${key.split('/').at(-1)} ${sequence}`);
+    };
     /** As it stands on the topic when the relay sent it as it is. */
     const sentAt = ({ key, sequence, eventId, headers, value }: OutboxRow, offset: number): FoundRecord => ({
       ...{ key, sequence, eventId, offset: String(offset) },
@@ -372,6 +380,107 @@ export function storeBehindSuite(name: string, open: () => Promise<StoreUnderTes
       const learned = [{ id: '9', name: 'North', connectionId: 'c1' }];
       for (let times = 0; times < 2; times += 1) await hand.store.learn(learned);
       expect(await hand.events()).toEqual(['9 5 unblocked']);
+    });
+
+    test('where records are gone that it did not know of, every key of their kind goes on above all that they can have had', async () => {
+      for (const content of ['a', 'b']) await hand.publish('1', content);
+      await hand.publish('2', 'a');
+      await hand.sendAll();
+      expect(await lose(15)).toBe(15);
+      await hand.store.allFound();
+      for (const id of ['1', '2', '3']) await hand.publish(id, 'c');
+      expect(await sequences()).toEqual(['1 18', '2 18', '3 18']);
+      await hand.publish('3', 'd');
+      await lose(5, 1);
+      await hand.store.allFound();
+      for (const id of ['1', '3', '4']) await hand.publish(id, 'e');
+      expect(await sequences()).toEqual(['1 25', '3 25', '4 25']);
+      await hand.observe(terms);
+      expect(await hand.events()).toEqual(['4711 1 blocked']);
+      const ends = [1, 2].map((partition) => ({ topic, partition, nextOffset: '100', last: null }));
+      expect(await hand.store.topicEnds()).toEqual(expect.arrayContaining(ends));
+    });
+
+    test('where records are gone that it did not know of it is behind until a full sync, and all of their kind is published anew', async () => {
+      await hand.publish('1', 'a');
+      await hand.sendAll();
+      await hand.publish('2', 'a');
+      await lose(15);
+      expect(await hand.store.readingOn()).toBe(true);
+      expect(await hand.records()).toEqual([]);
+      await hand.store.allFound();
+      for (const id of ['1', '2'])
+        expect(await hand.publish(id, 'a')).toMatchObject({ outcome: 'published' });
+      expect(await sequences()).toEqual(['1 17', '2 17']);
+      const full = await hand.store.beginRun({ organizationId: null, full: true });
+      expect(await hand.store.behindSince()).not.toBeNull();
+      await hand.store.endRun(full.run, emptyRun, true);
+      expect(await hand.store.behindSince()).toBeNull();
+    });
+
+    test('a deletion that waits where records are gone is found again, and none that went out is told twice', async () => {
+      for (const id of ['1', '2']) await hand.publish(id, 'a');
+      await hand.put([hintOf('1')]);
+      await hand.store.finishGone(goneBy(await hand.take()));
+      await hand.sendAll();
+      under.advance(1000);
+      await hand.put([hintOf('2')]);
+      await hand.store.finishGone(goneBy(await hand.take()));
+      expect(await hand.events()).toEqual(['4711 2 deleted']);
+      await lose(3);
+      await hand.store.allFound();
+      under.advance(1000);
+      const { run } = await hand.store.beginRun({ organizationId: null, full: true });
+      expect(await hand.store.hintAbsent(run, '4711', 'equipment', 0.05)).toBe(1);
+      await hand.store.finishGone(goneBy(await hand.take()));
+      expect(await sequences()).toEqual(['2 6']);
+    });
+
+    test('where records of access are gone it is told anew as it is here, above all that they can have had', async () => {
+      await hand.put([hintOf('1')]);
+      await hand.observe(terms);
+      await hand.sendAll();
+      await hand.publish('2', 'a', { organizationId: '9' });
+      await lose(4, 0, 'tramline.organization-access.v1');
+      expect(await hand.events()).toEqual(['9 1 created', '4711 6 blocked']);
+    });
+
+    const another = () =>
+      hand.store.noteFound({ topic, partition: 2, nextOffset: '0', records: [], anotherLog: true });
+
+    test('numbers go on above all that another log can have had, and what was sent before is replayed as it is', async () => {
+      const row = await sentAndToBeSentAgain();
+      const nowMs = under.nowMs();
+      expect(await another()).toBe(0);
+      await hand.store.allFound();
+      expect(await hand.store.behindSince()).toBeNull();
+      expect((await hand.records()).map(({ eventId }) => eventId)).toEqual([row.eventId]);
+      await hand.sendAll();
+      expect(await hand.publish('1', 'a')).toMatchObject({ outcome: 'unchanged' });
+      for (const id of ['1', '3']) await hand.publish(id, 'b');
+      expect(await sequences()).toEqual([`1 ${nowMs + 1}`, `3 ${nowMs + 1}`]);
+      await another();
+      await hand.publish('3', 'c');
+      expect((await hand.records())[0]!.sequence).toBeGreaterThan(nowMs + 2);
+    });
+
+    test('what waits under a number that another log can have had never goes out, and is published anew', async () => {
+      await hand.publish('1', 'a');
+      await hand.observe(terms);
+      expect(await another()).toBe(1);
+      expect(await hand.store.behindSince()).not.toBeNull();
+      expect(await hand.events()).toEqual(['4711 1 blocked']);
+      await hand.store.noteFound({
+        ...{ topic: 'tramline.organization-access.v1', partition: 0, nextOffset: '0', records: [] },
+        anotherLog: true,
+      });
+      const [told] = await hand.records();
+      expect(told!.sequence).toBeGreaterThan(1e12);
+      await hand.observe({ cause: null });
+      await hand.sendAll();
+      await hand.store.allFound();
+      expect(await hand.publish('1', 'a')).toMatchObject({ outcome: 'published' });
+      expect((await hand.records())[0]!.sequence).toBeGreaterThan(1e12);
     });
 
     test('nothing is taken while the topics are still read', async () => {

@@ -15,7 +15,7 @@ import { lockNumbers } from '../postgres/lock-numbers';
 import { migrate } from '../postgres/migrate';
 import { clockName } from '../set-back';
 import { openExisting, type Database as Source } from '../sqlite/database';
-import { untoldPrefix } from '../store-rules';
+import { numberFloorPrefix, untoldPrefix } from '../store-rules';
 import {
   type CopyOptions,
   copyTable,
@@ -220,7 +220,8 @@ async function complete(statements: Statements, source: Source, token: number): 
   await statements.run(`SELECT setval('revision', $1)`, Math.max(1, meta.get('revision') ?? 1));
   const isState = (name: string) =>
     ['behind', 'behind-run', 'reading-on', 'pause-since', 'pause-until', clockName].includes(name) ||
-    name.startsWith(untoldPrefix);
+    name.startsWith(untoldPrefix) ||
+    name.startsWith(numberFloorPrefix);
   const states = [...meta.keys()].filter(isState);
   for (const name of ['position', 'floor', 'marked', 'unmarked', 'connections', ...states]) {
     await statements.run(

@@ -11,6 +11,7 @@ import { lastRepeats, rowsToSendAgain, type SentRow } from '../written-again';
 import type { Context } from './context';
 import type { Row } from './database';
 import { listWhole } from './list-whole';
+import { noteGone } from './lost-numbers';
 import { type ObservedRow, tellAccess, tellLater } from './observe';
 import { lockOrganizations } from './organization-rows';
 import { markSent, noteEnds } from './outbox';
@@ -30,6 +31,8 @@ export async function topicEnds({ database }: Context): Promise<KnownEnd[]> {
 export async function noteFound(context: Context, page: FoundPage): Promise<number> {
   const { topic, partition, records } = page;
   const { database } = context;
+  // A page that tells of it has no records: nothing is locked after that.
+  const gone = await noteGone(context, page);
   const highest = new Map<string, number>();
   for (const { key, sequence } of records) highest.set(key, Math.max(sequence, highest.get(key) ?? 0));
   const keys = [...highest.keys()];
@@ -84,14 +87,14 @@ export async function noteFound(context: Context, page: FoundPage): Promise<numb
   await tellLater(context, unknown);
   await noteEnds(context, [{ ...page, last: records.at(-1) ?? null }]);
   // The run moves on with each page: one that began before it cannot have judged what it holds.
-  if (others.size > 0)
+  if (others.size + gone > 0)
     await database.run(
       `INSERT INTO meta (name, value) VALUES ('behind', $1), ('reading-on', 1),
          ('behind-run', (SELECT coalesce(max(id), 0) FROM sync_runs))
        ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
       context.nowMs(),
     );
-  return others.size;
+  return others.size + gone;
 }
 
 /** The page's events that are here. Of one that cannot be read back the bytes are not known: they are none. */

@@ -169,6 +169,7 @@ export const transactionOptions: { [Verb in Name]?: TransactionOptions } = {
   counts: { statementMs: longMs, readsMuch: true },
   ledger: { statementMs: longMs, snapshot: true, readsMuch: true },
   sweep: { lock: lockNumbers.sweep, statementMs: longMs },
+  noteFound: { statementMs: longMs },
 };
 
 /** One call, several transactions. */

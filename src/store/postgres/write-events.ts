@@ -5,6 +5,7 @@
  */
 import { completeRecord, type EventRecord, recordBytes, slotOf } from '../../model/event';
 import type { EventToWrite } from '../decided-events';
+import { numberFloorPrefix } from '../store-rules';
 import type { Context } from './context';
 
 /** The records in the order of the events; they are stored with the commit. */
@@ -45,14 +46,20 @@ export async function writeEvents(context: Context, events: EventToWrite[]): Pro
   return records;
 }
 
+/** At or below it no number is given to the key. */
+const floorOf = (key: string) =>
+  `coalesce((SELECT value FROM meta WHERE name = '${numberFloorPrefix}' || split_part(${key}, '/', 2)), 0)`;
+
 /** Reserves as many sequences of each key as there are events of it; what each key had before. */
 async function lastSequences(context: Context, events: EventToWrite[]): Promise<Map<string, number>> {
   const counts = new Map<string, number>();
   for (const { key } of events) counts.set(key, (counts.get(key) ?? 0) + 1);
+  // Nobody raises a floor meanwhile: that waits for all who give numbers, and they for it.
   const rows = await context.database.all(
     `INSERT INTO sequences AS s (key, sequence)
-     SELECT key, count FROM unnest($1::text[], $2::bigint[]) AS n (key, count) ORDER BY key COLLATE "C"
-     ON CONFLICT (key) DO UPDATE SET sequence = s.sequence + excluded.sequence RETURNING key, sequence`,
+     SELECT key, ${floorOf('key')} + count FROM unnest($1::text[], $2::bigint[]) AS n (key, count)
+     ORDER BY key COLLATE "C" ON CONFLICT (key) DO UPDATE
+       SET sequence = greatest(s.sequence - ${floorOf('s.key')}, 0) + excluded.sequence RETURNING key, sequence`,
     [...counts.keys()],
     [...counts.values()],
   );

@@ -10,6 +10,7 @@ import type { FoundPage, FoundRecord, KnownEnd } from '../../model/topic-end';
 import { lastRepeats, rowsToSendAgain, type SentRow } from '../written-again';
 import type { Context } from './context';
 import { listWhole } from './list-whole';
+import { noteGone } from './lost-numbers';
 import { tellAccess } from './observe';
 import { markSent, noteEnd } from './outbox';
 import { noteUnclaimed } from './unclaimed';
@@ -26,7 +27,6 @@ export function topicEnds({ database }: Context): KnownEnd[] {
 
 export function noteFound(context: Context, page: FoundPage): number {
   const { records } = page;
-  const { database } = context;
   const repeats = lastRepeats(records, placesOf(context, page));
   const raised = new Set<string>();
   for (const record of records) {
@@ -40,15 +40,19 @@ export function noteFound(context: Context, page: FoundPage): number {
   sendNewestAgain(context, page, repeats);
   listWhole(context, [...new Set([...raised].map((key) => key.split('/', 1)[0]!))]);
   noteEnd(context, { ...page, last: records.at(-1) ?? null });
-  // The run moves on with each page: one that began before it cannot have judged what it holds.
-  if (raised.size > 0)
-    database.run(
-      `INSERT INTO meta (name, value) VALUES ('behind', ?), ('reading-on', 1),
-         ('behind-run', (SELECT coalesce(max(id), 0) FROM sync_runs))
-       ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
-      context.nowMs(),
-    );
-  return raised.size;
+  const others = raised.size + noteGone(context, page);
+  if (others > 0) noteBehind(context);
+  return others;
+}
+
+/** The run moves on with each page: one that began before it cannot have judged what it holds. */
+function noteBehind({ database, nowMs }: Context): void {
+  database.run(
+    `INSERT INTO meta (name, value) VALUES ('behind', ?), ('reading-on', 1),
+       ('behind-run', (SELECT coalesce(max(id), 0) FROM sync_runs))
+     ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
+    nowMs(),
+  );
 }
 
 export function allFound({ database }: Context): void {

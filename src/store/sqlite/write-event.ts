@@ -4,13 +4,14 @@
  */
 import { completeRecord, type EventRecord, recordBytes, slotOf } from '../../model/event';
 import type { EventToWrite } from '../decided-events';
+import { numberFloorPrefix } from '../store-rules';
 import type { Context } from './context';
 import type { Database } from './database';
 
 /** Gives the key its next sequence and puts the event's bytes into the outbox. */
 export function writeEvent(context: Context, event: EventToWrite): EventRecord {
   const { database } = context;
-  const sequence = nextSequence(database, event.key);
+  const sequence = nextSequence(database, event);
   const record = completeRecord({ ...event, sequence }, context.settings.envelope);
   database.run(
     `INSERT INTO outbox (event_id, topic, key, slot, sequence, headers, value, bytes, task_id, cause, accepted_at,
@@ -35,13 +36,14 @@ export function writeEvent(context: Context, event: EventToWrite): EventRecord {
 }
 
 /** Looked up and written apart: what RETURNING takes to be undone by itself costs more than the second statement. */
-function nextSequence(database: Database, key: string): number {
-  const known = database.get('SELECT sequence FROM sequences WHERE key = ?', key);
-  if (known === undefined) {
-    database.run('INSERT INTO sequences (key, sequence) VALUES (?, 1)', key);
-    return 1;
-  }
-  const sequence = Number(known.sequence) + 1;
-  database.run('UPDATE sequences SET sequence = ? WHERE key = ?', sequence, key);
+function nextSequence(database: Database, { key, kind }: EventToWrite): number {
+  const { known, floor } = database.get(
+    `SELECT (SELECT sequence FROM sequences WHERE key = ?) AS known, (SELECT value FROM meta WHERE name = ?) AS floor`,
+    key,
+    numberFloorPrefix + kind,
+  )!;
+  const sequence = Math.max(Number(known), Number(floor)) + 1;
+  if (known === null) database.run('INSERT INTO sequences (key, sequence) VALUES (?, ?)', key, sequence);
+  else database.run('UPDATE sequences SET sequence = ? WHERE key = ?', sequence, key);
   return sequence;
 }

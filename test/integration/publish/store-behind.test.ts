@@ -394,6 +394,7 @@ describeWithNeighbour('Kafka', kafkaAvailable(), 'a store behind its topics', ()
     ]);
     await declare();
     const later = start('missing');
+    await sendAll(later);
     await later.hand.publish('1', 'b');
     await sendAll(later);
     await later.stop();
@@ -406,6 +407,50 @@ describeWithNeighbour('Kafka', kafkaAvailable(), 'a store behind its topics', ()
     await sendAll(restored);
     expect((await written()).map((line) => line.split(' ').at(-1))).toEqual(['b', 'x']);
     await restored.stop();
+  });
+
+  test('a copy from before what is gone from the topic numbers on above it, and the store that wrote it is not behind', async () => {
+    await makeAnew();
+    const first = start('trimmed');
+    for (const id of ['1', '2']) await first.hand.publish(id, 'a');
+    await sendAll(first);
+    await first.stop();
+    cpSync(join(folder, 'trimmed'), join(folder, 'trimmed-backup'), { recursive: true });
+    const later = start('trimmed');
+    for (const content of ['b', 'c', 'd']) await later.hand.publish('1', content);
+    await sendAll(later);
+    await later.stop();
+    const admin = new Kafka({ brokers: cluster.brokers, logLevel: logLevel.NOTHING }).admin();
+    await admin.connect();
+    await admin.fetchTopicOffsets(live);
+    await admin.deleteTopicRecords({ topic: live, partitions: [{ partition: 0, offset: '-1' }] });
+    await admin.disconnect();
+    expect(await written()).toEqual([]);
+
+    const same = start('trimmed');
+    await sendAll(same);
+    expect(await same.store.behindSince()).toBeNull();
+    await same.hand.publish('2', 'b');
+    expect((await same.hand.records()).map(({ sequence }) => sequence)).toEqual([2]);
+    await same.stop();
+    const restored = start('trimmed-backup');
+    await restored.hand.publish('1', 'x');
+    await sendAll(restored);
+    expect(await restored.store.behindSince()).not.toBeNull();
+    for (const id of ['1', '2', '3']) await restored.hand.publish(id, 'x');
+    await sendAll(restored);
+    // Three records are gone, and the number of what was set aside was given as well.
+    expect(await written()).toEqual(['1', '2', '3'].map((id) => `4711/equipment/${id} 6 x`));
+    await restored.stop();
+    const again = start('trimmed-backup');
+    await again.store.endRun(
+      (await again.store.beginRun({ organizationId: null, full: true })).run,
+      emptyRun,
+      true,
+    );
+    await sendAll(again);
+    expect(await again.store.behindSince()).toBeNull();
+    await again.stop();
   });
 
   test.each([
@@ -422,6 +467,7 @@ describeWithNeighbour('Kafka', kafkaAvailable(), 'a store behind its topics', ()
       cpSync(join(folder, name), join(folder, `${name}-backup`), { recursive: true });
       await makeAnew();
       const later = start(name);
+      await sendAll(later);
       for (const content of ['b', 'c']) await later.hand.publish('1', content);
       for (const id of others) await later.hand.publish(id, 'a');
       await sendAll(later);
@@ -433,10 +479,15 @@ describeWithNeighbour('Kafka', kafkaAvailable(), 'a store behind its topics', ()
       expect(await restored.store.behindSince()).not.toBeNull();
       await restored.hand.publish('1', 'x');
       await sendAll(restored);
-      const ofOne = (await written()).filter((line) => line.startsWith('4711/equipment/1 '));
-      expect(ofOne).toEqual(
-        ['b', 'c', 'x'].map((content, nth) => `4711/equipment/1 ${sent + 1 + nth} ${content}`),
+      const records = (await readTopic(cluster.brokers, live)).filter(({ key }) =>
+        String(key).endsWith('/1'),
       );
+      expect(records.map(({ value }) => JSON.parse(String(value)).content)).toEqual(['b', 'c', 'x']);
+      const [b = 0, c, x] = records.map(({ headers }) => Number(headers.ce_sequence));
+      // Above all that the log before can have had.
+      expect(b).toBeGreaterThan(sent + 1e12);
+      expect([c, x]).toEqual([b + 1, expect.any(Number)]);
+      expect(x).toBeGreaterThan(b + 1);
       await restored.stop();
     },
   );

@@ -477,6 +477,36 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'several stores on one 
     expect(events.map(({ record }) => record.key)).toEqual(['4711/equipment/1']);
   });
 
+  test('who finds records of a topic gone waits for who is giving numbers, and whoever comes later gets one above', async () => {
+    const [finder, other] = stores as [Store, Store];
+    await put(other, ['1', '2']);
+    const [one, two] = await other.take(2);
+    const giving = new Client({ connectionString: url });
+    await giving.connect();
+    await giving.query('BEGIN');
+    await giving.query(`INSERT INTO sequences (key, sequence) VALUES ('4711/equipment/9', 1)`);
+    const page = { topic: 'tramline.equipment.v1', partition: 0, nextOffset: '20', records: [], lost: 20 };
+    const waiting = (count: number) =>
+      until(
+        async () => {
+          const { rows } = await giving.query('SELECT 1 FROM pg_locks WHERE NOT granted');
+          return rows.length >= count;
+        },
+        { withinMs: 2000, what: `${count} to wait` },
+      );
+    const found = finder.noteFound(page);
+    await waiting(1);
+    const later = finish(other, one!, '1', 'a');
+    await waiting(2);
+    await giving.query('COMMIT');
+    await giving.end();
+    await Promise.all([found, later]);
+    await finder.allFound();
+    await finish(other, two!, '2', 'a');
+    const rows = await finder.pickUnsent(10, 1e9, []);
+    expect(rows.map(({ sequence }) => sequence)).toEqual([22, 22]);
+  });
+
   test('the first success after a refused client key makes the rest due for all, and what others remember of it is over', async () => {
     const [first, second] = (stores as [Store, Store]).map((store) => ({
       store,

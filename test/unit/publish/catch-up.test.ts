@@ -2,7 +2,7 @@
 // which topics it may not read; the others do not wait.
 // Method: readers, outboxes and targets that do what the test says, a clock that is moved by hand.
 
-import type { TopicEnd } from '../../../src/model/topic-end';
+import type { FoundPage, TopicEnd } from '../../../src/model/topic-end';
 import { makeCatchUp } from '../../../src/publish/catch-up';
 import { readOn, type TopicReader } from '../../../src/publish/read-topics';
 import { makeRelay } from '../../../src/publish/relay';
@@ -157,7 +157,7 @@ describe('reading on', () => {
     const heard: string[] = [];
     const reader = readerOf({ leaderless: async () => [place] });
     const left = await readOn(reader, ['t'], [], async ({ nextOffset }) => heard.push(nextOffset) > 0);
-    expect([left, heard]).toEqual([{ unread: [place], denied: [] }, ['5']]);
+    expect([left, heard]).toEqual([{ unread: [place], denied: [] }, ['2', '5']]);
   });
 
   test.each(['4', '5'])(
@@ -202,6 +202,38 @@ describe('reading on', () => {
       expect(told).toEqual(heard);
     },
   );
+
+  test.each([
+    ['begins after the place that is known', '1', [{ nextOffset: '2', lost: 1 }, { nextOffset: '5' }]],
+    ['begins later, and nothing is known of it', null, [{ nextOffset: '2', lost: 2 }, { nextOffset: '5' }]],
+    ['begins where it is known to go on', '2', [{ nextOffset: '5' }]],
+    ['has lost what was read long ago', '5', []],
+    [
+      'ends before the place that is known',
+      '6',
+      [{ nextOffset: '2', anotherLog: true }, { nextOffset: '5' }],
+    ],
+  ])('how much is gone is said first of a log that %s', async (_what, nextOffset, heard) => {
+    const told: object[] = [];
+    const known = nextOffset === null ? [] : [{ topic: 't', partition: 0, nextOffset, last: null }];
+    const listen = async ({ topic: _t, partition: _p, records: _r, ...page }: FoundPage) =>
+      told.push(page) > 0;
+    await readOn(readerOf({}), ['t'], known, listen);
+    expect(told).toEqual(heard);
+    if (heard.length > 0) expect(await readOn(readerOf({}), ['t'], known, async () => false)).toBeNull();
+  });
+
+  test('nothing is gone of a new partition, nor of one that is empty and was read', async () => {
+    const told: FoundPage[] = [];
+    for (const [known, place] of [[[], '0'] as const, [['5'], '5'] as const]) {
+      const reader = readerOf({
+        offsets: async () => [{ topic: 't', partition: 0, nextOffset: place }],
+      });
+      const ends = known.map((nextOffset) => ({ topic: 't', partition: 0, nextOffset, last: null }));
+      await readOn(reader, ['t'], ends, async (page) => told.push(page) > 0);
+    }
+    expect(told).toEqual([]);
+  });
 
   test('a last event that may not be looked at says nothing, and holds up nothing', async () => {
     const denied = Object.assign(new Error('no'), { type: 'TOPIC_AUTHORIZATION_FAILED' });

@@ -1,0 +1,88 @@
+/**
+ * Numbers that another life of the store may have given, on records that are gone: those before the beginning of a log, or on
+ * another log of the same name. Which keys had them nobody can tell, so all of the kind go on above, and what waits under one
+ * of them never goes out: a sync publishes it anew.
+ */
+import { partsOf } from '../../model/resource';
+import type { FoundPage } from '../../model/topic-end';
+import { kindOfTopic } from '../live-topic';
+import { numberFloorPrefix } from '../store-rules';
+import type { Context } from './context';
+import { listWhole } from './list-whole';
+import { tellAccess } from './observe';
+
+/** Of a key: whether it is of the kind. */
+const isOfKind = `substr(key, instr(key, '/') + 1) LIKE ?1 || '/%'`;
+
+/** The log begins so many records after the place that the store knew, or is another. How many the store lacks, or sets aside. */
+export function noteGone(context: Context, { topic, lost = 0, anotherLog }: FoundPage): number {
+  const kind = kindOfTopic(topic);
+  if (kind === null || (lost === 0 && !anotherLog)) return lost;
+  // No key has gained more numbers than there were records. Of another log nobody can count them: none was given above the
+  // milliseconds that have passed since 1970.
+  raiseFloor(context, kind, lost, anotherLog ? context.nowMs() : 0);
+  const keys = setAside(context, kind, lost > 0);
+  if (lost > 0) raiseAll(context, kind);
+  const anew = lost > 0 ? whatMayDiffer(context, kind) : { organizationIds: [], told: [] };
+  const ids = keys.map((key) => partsOf(key).organizationId);
+  publishAnew(context, kind, keys, lost > 0);
+  listWhole(context, [...new Set([...anew.organizationIds, ...ids])]);
+  const told = kind === 'organization-access' ? [...anew.told, ...ids] : [];
+  for (const id of new Set(told)) tellAccess(context, id);
+  return lost + keys.length;
+}
+
+/** By so many above all that were given to the kind, and to as much at least. */
+function raiseFloor({ database }: Context, kind: string, by: number, atLeast: number): void {
+  database.run(
+    `INSERT INTO meta (name, value)
+       SELECT ?2, max((SELECT coalesce(max(sequence), 0) FROM sequences WHERE ${isOfKind}) + ?3, ?4)
+     ON CONFLICT (name) DO UPDATE SET value = max(value + ?3, excluded.value)`,
+    kind,
+    numberFloorPrefix + kind,
+    by,
+    atLeast,
+  );
+}
+
+/** Nothing unsent is above the floor. What was sent once goes out again as it is, but not after what is gone. The keys. */
+function setAside({ database }: Context, kind: string, alsoSent: boolean): string[] {
+  const rows = database.all(
+    `UPDATE outbox SET state = iif(log_offset IS NULL, 4, 2)
+     WHERE state = 0 AND (?2 OR log_offset IS NULL) AND ${isOfKind} RETURNING key`,
+    kind,
+    alsoSent ? 1 : 0,
+  );
+  return [...new Set(rows.map(({ key }) => String(key)))];
+}
+
+/** Nothing that was sent is known to be the newest of its key any more. */
+function raiseAll({ database }: Context, kind: string): void {
+  database.run(
+    `UPDATE sequences SET sequence = (SELECT value FROM meta WHERE name = ?2) WHERE ${isOfKind}`,
+    kind,
+    numberFloorPrefix + kind,
+  );
+}
+
+function whatMayDiffer({ database }: Context, kind: string): { organizationIds: string[]; told: string[] } {
+  const listed = database.all(
+    'SELECT DISTINCT organization_id AS id FROM listings WHERE organization_id IS NOT NULL',
+  );
+  const told = database.all(`SELECT key FROM sequences WHERE ${isOfKind}`, kind);
+  return {
+    organizationIds: listed.map(({ id }) => String(id)),
+    told: told.map(({ key }) => partsOf(String(key)).organizationId),
+  };
+}
+
+/** A deletion that was set aside is found again by the sync. No other is told anew. */
+function publishAnew({ database }: Context, kind: string, keys: string[], all: boolean): void {
+  database.run(
+    `UPDATE tasks SET content_hash = '', wire_hash = '', deleted = 0 WHERE kind = ?1 AND published = 1
+       AND ((?3 AND deleted = 0) OR resource_id IN (SELECT value FROM json_each(?2)))`,
+    kind,
+    JSON.stringify(keys.map((key) => partsOf(key).id)),
+    all ? 1 : 0,
+  );
+}
