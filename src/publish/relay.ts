@@ -300,7 +300,7 @@ class OutboxRelay implements Relay {
       await this.mark();
       this.hooks.sent?.(sentRows, nowMs - startedMs);
     }
-    await this.setBack(failures, startedMs);
+    await this.setBack(failures, startedMs, new Set(sentRows.map(({ topic }) => topic)));
     return failures.length === 0 && !isSpent;
   }
 
@@ -308,12 +308,14 @@ class OutboxRelay implements Relay {
     this.catchUp.noted(await this.marks.write(this.leader()));
   }
 
-  private async setBack(failures: [Batch, Failure][], sinceMs: number): Promise<void> {
+  /** `written`: topics that the same round wrote to. */
+  private async setBack(failures: [Batch, Failure][], sinceMs: number, written: Set<string>): Promise<void> {
     for (const [batch, failure] of failures) {
       const { kind, code } = failure;
       this.hooks.failed?.(batch.topic, code, batch.rows.length, this.nowMs() - sinceMs);
       if (kind === 'too-large' || kind === 'refused') await this.narrow(batch, failure);
-      else if (kind !== 'fenced') this.setbacks.failed(batch, failure, this.nowMs(), sinceMs);
+      else if (kind !== 'fenced')
+        this.setbacks.failed(batch, failure, this.nowMs(), sinceMs, written.has(batch.topic));
     }
     const failing = this.setbacks.unavailable();
     if (failing !== null) this.trouble.met(failing.detail);

@@ -1,7 +1,7 @@
 /**
  * What the relay remembers of partitions that failed: until when each is left alone, and since when a person should
  * know. One partition's trouble never delays another's, but for a right to a topic, which is refused for all of it: that is left alone
- * whole, as if it were one partition. Pure but for its memory, which holds one entry for each troubled partition and loses
+ * whole, as if it were one partition, unless others of its partitions are written, since brokers hear of a right one by one. Pure but for its memory, which holds one entry for each troubled partition and loses
  * it with the first success.
  */
 import type { Condition } from '../model/alert';
@@ -30,8 +30,17 @@ export interface Setback extends HeldPartition {
 type Unavailable = Pick<Condition, 'sinceMs' | 'detail'>;
 
 export interface Setbacks {
-  /** `beganMs`: when the send that failed began; where a broker is gone it takes up to 15 s to fail. */
-  failed(partition: HeldPartition, failure: Failure, nowMs: number, beganMs?: number): void;
+  /**
+   * `beganMs`: when the send that failed began; where a broker is gone it takes up to 15 s to fail. `writtenBeside`: it wrote
+   * other partitions of the topic.
+   */
+  failed(
+    partition: HeldPartition,
+    failure: Failure,
+    nowMs: number,
+    beganMs?: number,
+    writtenBeside?: boolean,
+  ): void;
   succeeded(partition: HeldPartition): void;
   /** Nothing unsent is left outside the partitions that are held: whatever else was troubled is so no more. */
   drained(nowMs: number): void;
@@ -47,9 +56,26 @@ export interface Setbacks {
 
 export function makeSetbacks(options: SetbackOptions): Setbacks {
   const setbacks = new Map<string, Setback>();
+
+  /** A partition that was refused beside others says nothing new of them where it is refused alone. */
+  function isWhole(partition: HeldPartition, { code }: Failure): boolean {
+    if (!isOfTopic(code)) return false;
+    const own = setbacks.get(partitionName(partition));
+    return (
+      setbacks.has(partitionName(wholeOf(partition))) || own === undefined || !isOfTopic(own.failure.code)
+    );
+  }
+
+  /** What its partitions were refused one by one, since when at the earliest: that is of the whole from now on. */
+  function takeParts(topic: string): number {
+    const parts = [...setbacks].filter(([, one]) => one.topic === topic && isOfTopic(one.failure.code));
+    for (const [name] of parts) setbacks.delete(name);
+    return Math.min(...parts.map(([, { sinceMs }]) => sinceMs));
+  }
+
   return {
-    failed(partition, failure, nowMs, beganMs = nowMs) {
-      const ofTopic = isOfTopic(failure.code);
+    failed(partition, failure, nowMs, beganMs = nowMs, writtenBeside = false) {
+      const ofTopic = !writtenBeside && isWhole(partition, failure);
       const held = ofTopic ? wholeOf(partition) : only(partition);
       const name = partitionName(held);
       const before = setbacks.get(name);
@@ -59,7 +85,8 @@ export function makeSetbacks(options: SetbackOptions): Setbacks {
       const bounds = needsSomebody(failure.kind) ? options.denied : options.retry;
       // Never sooner than the base: a missing topic is not asked for again at once.
       const pauseMs = Math.max(bounds.baseMs, backoffMs(attempts, bounds, options.random));
-      const sinceMs = before?.sinceMs ?? beganMs;
+      const partsSinceMs = ofTopic ? takeParts(held.topic) : Number.POSITIVE_INFINITY;
+      const sinceMs = before?.sinceMs ?? Math.min(beganMs, partsSinceMs);
       setbacks.set(name, { ...held, failure, sinceMs, attempts, untilMs: nowMs + pauseMs });
     },
     succeeded(partition) {
@@ -101,25 +128,50 @@ export function partitionName({ topic, partition, partitions }: HeldPartition): 
 /** One for each topic. */
 function topicsDenied(setbacks: Setback[]): Condition[] {
   const byTopic = Map.groupBy(setbacks, ({ topic }) => topic);
-  return [...byTopic].map(([topic, ofTopic]) =>
-    topicDenied(topic, String(ofTopic[0]?.failure.code), Math.min(...ofTopic.map(({ sinceMs }) => sinceMs))),
+  return [...byTopic].map(([topic, ofTopic]) => ({
+    name: 'topic-denied',
+    labels: { topic },
+    sinceMs: Math.min(...ofTopic.map(({ sinceMs }) => sinceMs)),
+    detail: deniedWords(topic, ofTopic),
+  }));
+}
+
+/** Of a topic that is denied before anything could be sent, as of one that a send was refused for. */
+export function topicDenied(topic: string, code: string, sinceMs: number): Condition {
+  return { name: 'topic-denied', labels: { topic }, sinceMs, detail: wholeDenied(topic, code) };
+}
+
+function wholeDenied(topic: string, code: string): string {
+  return `Nothing can be written to topic ${topic}: ${code}. Its events are kept and wait.`;
+}
+
+function deniedWords(topic: string, setbacks: Setback[]): string {
+  const code = String(setbacks[0]?.failure.code);
+  if (isAll(setbacks)) return wholeDenied(topic, code);
+  const whose = setbacks.length === 1 ? 'Its' : 'Their';
+  return `${named(setbacks)} cannot be written: ${code}. ${whose} events are kept and wait.`;
+}
+
+/** Whether these are all partitions of their topic. */
+function isAll(setbacks: Setback[]): boolean {
+  const byCount = Map.groupBy(setbacks, ({ partitions }) => partitions);
+  return [...byCount].some(
+    ([count, ofCount]) => new Set(ofCount.map(({ partition }) => partition)).size === count,
   );
 }
 
-/** Whether that was said of a send, or before anything could be sent. */
-export function topicDenied(topic: string, code: string, sinceMs: number): Condition {
-  const detail = `Nothing can be written to topic ${topic}: ${code}. Its events are kept and wait.`;
-  return { name: 'topic-denied', labels: { topic }, sinceMs, detail };
+/** The first by its name. */
+function named([first, ...others]: Setback[]): string {
+  const more = others.length === 1 ? '1 more partition' : `${others.length} more partitions`;
+  return `${first?.topic}-${first?.partition}${others.length === 0 ? '' : ` and ${more}`}`;
 }
 
 /** One for all, with the first reason in full. */
 function unavailable(setbacks: Setback[]): Unavailable | null {
   const [first] = setbacks;
   if (first === undefined) return null;
-  const more = setbacks.length - 1;
-  const others = more === 0 ? '' : ` and ${more === 1 ? '1 more partition' : `${more} more partitions`}`;
   return {
     sinceMs: Math.min(...setbacks.map(({ sinceMs }) => sinceMs)),
-    detail: `${first.topic}-${first.partition}${others} cannot be written: ${first.failure.detail}.`,
+    detail: `${named(setbacks)} cannot be written: ${first.failure.detail}.`,
   };
 }

@@ -1,6 +1,7 @@
 // Goal: what the relay promises about order, repetition and setting aside, whatever a target answers.
 // Method: the outbox in memory, a target that follows a script, a clock that is moved by hand; the relay is stepped.
 
+import { slotOf } from '../../../src/model/event';
 import { makeRelay } from '../../../src/publish/relay';
 import type { RelayHooks } from '../../../src/publish/relay-options';
 import { relayDefaults } from '../../../src/publish/relay-options';
@@ -172,6 +173,36 @@ test('a denied topic starves nobody, is not asked for hotly, and is told to a pe
   await relay.step();
   expect(relay.conditions()).toEqual([]);
   expect(outbox.rows.every(({ sent }) => sent !== null)).toBe(true);
+});
+
+test('a partition whose broker alone denies the topic starves none of the others, and is tried rarely', async () => {
+  const failed: unknown[] = [];
+  const { clock, outbox, target, relay } = setUp({}, { failed: (...what) => failed.push(what) });
+  target.partitions.set('t', 8);
+  fill(outbox, 'ac');
+  const deniedPartition = slotOf('a') % 8;
+  const denies = (batches: Batch[]): SendResult => ({
+    outcomes: batches.map((batch) =>
+      batch.partition === deniedPartition
+        ? failure('denied', 'TOPIC_AUTHORIZATION_FAILED')
+        : (target.write([batch])[0] as SendResult['outcomes'][0]),
+    ),
+    spent: false,
+  });
+  target.script = Array(200).fill(denies);
+  for (let second = 0; second < 60; second += 1) {
+    await relay.step();
+    // Beside the denied one nothing waits when its pause ends.
+    await clock.advance(1_000);
+    await relay.step();
+    fill(outbox, 'c');
+    await relay.step();
+  }
+  expect(target.written).toHaveLength(61);
+  expect(failed.length).toBeLessThan(8);
+  expect(relay.conditions()).toMatchObject([
+    { name: 'topic-denied', detail: expect.stringContaining(`t-${deniedPartition} `) },
+  ]);
 });
 
 test('a batch that is too large is halved until the one record at fault stands alone, and only that is set aside', async () => {

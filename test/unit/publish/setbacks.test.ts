@@ -49,6 +49,61 @@ test('a topic that is denied is set aside whole, once for all partitions that sa
   expect(setbacks.conditions(10_000)).toEqual([]);
 });
 
+describe('a topic that is denied by some of its brokers', () => {
+  const denied = failure('denied', 'TOPIC_AUTHORIZATION_FAILED');
+  const whole = { topic: 't', partition: 0, partitions: 1 };
+  const beside = () => {
+    const setbacks = makeSetbacks(options);
+    setbacks.failed(place, denied, 0, 0, true);
+    return setbacks;
+  };
+
+  test('is set aside by partition where another was written in the same send, and told so', () => {
+    const setbacks = beside();
+    expect(setbacks.held(0)).toMatchObject([place]);
+    expect(setbacks.conditions(0)).toEqual([
+      {
+        name: 'topic-denied',
+        labels: { topic: 't' },
+        sinceMs: 0,
+        detail: 't-1 cannot be written: TOPIC_AUTHORIZATION_FAILED. Its events are kept and wait.',
+      },
+    ]);
+    setbacks.failed(other, denied, 1, 1, true);
+    expect(setbacks.conditions(1)).toMatchObject([
+      {
+        detail:
+          't-1 and 1 more partition cannot be written: TOPIC_AUTHORIZATION_FAILED. Their events are kept and wait.',
+      },
+    ]);
+  });
+
+  test('stays so where the next send has nothing for the others, and waits longer each time', () => {
+    const setbacks = beside();
+    setbacks.failed(place, denied, 60_000);
+    expect(setbacks.held(60_000)).toMatchObject([{ ...place, attempts: 2, sinceMs: 0 }]);
+  });
+
+  test('is set aside whole as soon as another is refused and none is written, since the first was', () => {
+    const setbacks = beside();
+    for (const one of [place, other]) setbacks.failed(one, denied, 60_000);
+    expect(setbacks.held(60_000)).toMatchObject([{ ...whole, sinceMs: 0 }]);
+    for (const one of [place, other]) setbacks.failed(one, denied, 120_000);
+    expect(setbacks.held(120_000)).toMatchObject([{ ...whole, attempts: 2, sinceMs: 0 }]);
+    expect(setbacks.conditions(120_000)).toMatchObject([
+      { detail: expect.stringMatching(/^Nothing can be written to topic t: /) },
+    ]);
+  });
+
+  test('is told as denied whole where all its partitions were refused one by one', () => {
+    const setbacks = beside();
+    for (const partition of [0, 2]) setbacks.failed({ ...place, partition }, denied, partition, 0, true);
+    expect(setbacks.conditions(2)).toMatchObject([
+      { detail: expect.stringMatching(/^Nothing can be written to topic t: /) },
+    ]);
+  });
+});
+
 test('what one broker refuses to all holds no partition of another', () => {
   const setbacks = makeSetbacks(options);
   setbacks.failed(place, failure('denied', 'SASL_AUTHENTICATION_FAILED'), 0);
