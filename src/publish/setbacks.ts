@@ -15,7 +15,7 @@ export interface SetbackOptions {
   retry: BackoffBounds;
   /** Between attempts at what somebody must change. */
   denied: BackoffBounds;
-  /** How long a fault that may heal by itself must last before it is a condition. */
+  /** How long a fault that is none of a topic's must last before it is a condition. */
   conditionAfterMs: number;
   random: () => number;
 }
@@ -48,7 +48,7 @@ export interface Setbacks {
   clear(): void;
   /** Those to leave alone at this time. */
   held(nowMs: number): Setback[];
-  /** What might heal by itself and has not; null when there is nothing. */
+  /** What is refused or fails of Kafka, and not of a topic that is missing or denied; null when there is nothing. */
   unavailable(): Unavailable | null;
   /** What a person should know now. */
   conditions(nowMs: number): Condition[];
@@ -98,14 +98,13 @@ export function makeSetbacks(options: SetbackOptions): Setbacks {
     },
     clear: () => setbacks.clear(),
     held: (nowMs) => [...setbacks.values()].filter(({ untilMs }) => untilMs > nowMs),
-    unavailable: () =>
-      unavailable([...setbacks.values()].filter(({ failure }) => !needsSomebody(failure.kind))),
+    unavailable: () => unavailable([...setbacks.values()].filter(({ failure }) => !isOfItsTopic(failure))),
     conditions(nowMs) {
       const all = [...setbacks.values()];
       const lasting = all.filter(
-        ({ failure, sinceMs }) => !needsSomebody(failure.kind) && nowMs - sinceMs >= options.conditionAfterMs,
+        ({ failure, sinceMs }) => !isOfItsTopic(failure) && nowMs - sinceMs >= options.conditionAfterMs,
       );
-      const denied = topicsDenied(all.filter(({ failure }) => needsSomebody(failure.kind)));
+      const denied = topicsDenied(all.filter(({ failure }) => isOfItsTopic(failure)));
       const ofKafka = unavailable(lasting);
       return ofKafka === null ? denied : [...denied, { name: 'kafka-unavailable', ...ofKafka }];
     },
@@ -123,6 +122,11 @@ function wholeOf({ topic }: HeldPartition): HeldPartition {
 /** The same for all that mean the same partition. */
 export function partitionName({ topic, partition, partitions }: HeldPartition): string {
   return `${topic}/${partition}/${partitions}`;
+}
+
+/** Is it the topic that is missing or denied? A login or a certificate that is refused is none of the topic's. */
+function isOfItsTopic({ kind, code }: Failure): boolean {
+  return kind === 'missing' || isOfTopic(code);
 }
 
 /** One for each topic. */

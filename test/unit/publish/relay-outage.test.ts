@@ -170,6 +170,19 @@ test('a relay that alone sends in vain tells one absence, and tries on until a s
   expect(first.relay.conditions()).toEqual([]);
 });
 
+test('a login that is refused under a producer at work is one absence of Kafka, and of no topic', async () => {
+  const { clock, outbox, first } = setUp();
+  outbox.add({ topic: 'u', key: 'b' });
+  first.target.script = [failAll('denied', 'SASL_AUTHENTICATION_FAILED')];
+  await first.relay.step();
+  first.target.openProblems = away('publish.refused');
+  for (let elapsedMs = 0; elapsedMs < 60_000; elapsedMs += 500) {
+    expect(told([first])).toEqual(elapsedMs < 15_000 ? [] : ['kafka-unavailable 0']);
+    await clock.advance(500);
+    await first.relay.step();
+  }
+});
+
 test('an absence is told since the send that met it began, however long that took', async () => {
   const { clock, first } = setUp();
   first.target.script = [

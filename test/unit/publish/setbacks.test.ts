@@ -110,6 +110,20 @@ test('what one broker refuses to all holds no partition of another', () => {
   expect(setbacks.held(0)).toMatchObject([place]);
 });
 
+test.each(['SASL_AUTHENTICATION_FAILED', 'CLUSTER_AUTHORIZATION_FAILED', 'CERT_HAS_EXPIRED'])(
+  'what is refused to the client and not to a topic, %s, is of Kafka, told once and when it lasts, and tried again rarely',
+  (code) => {
+    const setbacks = makeSetbacks(options);
+    for (const one of [place, { ...other, topic: 'u' }])
+      setbacks.failed(one, failure('denied', code), 1_000, 0);
+    expect(setbacks.held(5_999)).toHaveLength(2);
+    expect(setbacks.conditions(14_999)).toEqual([]);
+    const detail = `t-1 and 1 more partition cannot be written: ${code} was said.`;
+    expect(setbacks.conditions(15_000)).toEqual([{ name: 'kafka-unavailable', sinceMs: 0, detail }]);
+    expect(setbacks.unavailable()).toEqual({ sinceMs: 0, detail });
+  },
+);
+
 test('a topic that is denied is a condition at once, one for the topic, since its first failure', () => {
   const setbacks = makeSetbacks(options);
   setbacks.failed(place, failure('denied', 'TOPIC_AUTHORIZATION_FAILED'), 1_000);
