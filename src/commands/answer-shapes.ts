@@ -18,7 +18,7 @@ import type { ConnectionsApi, ConnectionView, ConsentView } from '../model/conse
 import type { QuarantineView, TaskView } from '../model/inspection';
 import type { AccessChange, ForgottenView, OrganizationView } from '../model/organization';
 import type { AcceptedView, DocumentView, FileView, Listed, ReferenceView } from '../model/provider-data';
-import type { ReplayView } from '../model/replay';
+import type { ReplayRefusal, ReplayView } from '../model/replay';
 import type { SandboxView } from '../model/sandbox';
 import type { DeliveryView, SubscriptionView } from '../model/subscription';
 import type { SyncView } from '../model/sync';
@@ -220,6 +220,7 @@ const replay: Shape<ReplayView> = z.looseObject({
   leftAt: textOrNull,
   replayedBefore: number,
   earlierUnsent: number,
+  refused: z.array(z.looseObject({ reason: word<ReplayRefusal['reason']>(), records: number })),
   waiting: number,
   selected: number,
   keys: number,

@@ -74,7 +74,7 @@ async function run(context: CommandContext, options: Options): Promise<number> {
   if (interrupted.aborted) return exitCodes.interrupted;
   if (view.state === 'ended' && wanted.events?.every((id) => view.unknown.includes(id)))
     throw new Problem('command.not-found', 'none of these events is kept');
-  return view.state === 'ended' ? exitCodes.done : exitCodes.failed;
+  return view.state === 'ended' && view.refused.length === 0 ? exitCodes.done : exitCodes.failed;
 }
 
 /** What becomes of one that is interrupted: a service goes on with it, and what is only counted is not kept. */
@@ -161,6 +161,8 @@ function tell({ output }: CommandContext, view: ReplayView): void {
   if (view.unknown.length > 0) output.warn(`not among the events that are kept: ${view.unknown.join(', ')}`);
   if (view.earlierUnsent > 0)
     output.warn(`${view.earlierUnsent} records of an earlier replay still wait to be sent`);
+  for (const { reason, records } of view.refused)
+    output.warn(`${records} refused: ${reason}; they stand on their topics as they were sent before`);
   if (view.state !== 'stopped') return;
   output.warn(`stopped: ${view.reason}; ${nextOf(how)}`);
 }

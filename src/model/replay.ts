@@ -2,6 +2,7 @@
  * Sending again what was published, or reading its resources again: what is asked for, how far it has come, and what
  * stands in the store about it. Shapes only; times are milliseconds since the epoch unless they are texts.
  */
+import type { QuarantineReason } from './notification';
 import type { EventKind } from './resource';
 
 /** The named lease of whoever is at a replay: while it is held, retention leaves what that one has still to look at. */
@@ -82,6 +83,12 @@ export interface ReplayCounts {
   replayed: number;
 }
 
+/** Records that Kafka refused to take once more: they stand as they stood before. */
+export interface ReplayRefusal {
+  reason: QuarantineReason;
+  records: number;
+}
+
 /** A replay as the store keeps it. */
 export interface ReplayRun {
   replay: number;
@@ -119,6 +126,8 @@ export interface ReplayView extends ReplayCounts {
   replayedBefore: number;
   /** Records of earlier replays that still waited to be sent when this one had ended. */
   earlierUnsent: number;
+  /** At its end, what Kafka refused of it, by its reason: `replayed` does not count that. */
+  refused: ReplayRefusal[];
   /** Left out, since they go out anyway: newest events that wait to be sent; of history, those that were never sent. */
   waiting: number;
   /** Named events that are not kept. */

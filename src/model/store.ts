@@ -22,7 +22,7 @@ import type {
   Probing,
   Transition,
 } from './organization';
-import type { ReplayRun, ReplaySelection, ReplayStep, SelectedPage } from './replay';
+import type { ReplayRefusal, ReplayRun, ReplaySelection, ReplayStep, SelectedPage } from './replay';
 import type { ResourceIdentity, ResourceKind } from './resource';
 import type { SavedWebhookSecret, StoredWebhookSecret } from './subscription';
 import type {
@@ -137,6 +137,10 @@ export interface Outbox {
    * the lease that is given does not lead now; where a row is missing, the topics' ends stay as they are known.
    */
   markSent(acknowledgements: Acknowledgement[], lease?: LeaseHeld, again?: boolean): Promise<void>;
+  /**
+   * Kafka refused this one alone. One that stands on its topic, and that a replay sends again, is as it was before that, which
+   * counts it as refused.
+   */
   quarantineRecord(row: number, reason: QuarantineReason, detail: string): Promise<void>;
   /**
    * Of the rows beyond `after` the lowest, some `limit`: those that only the embedded log has become unsent again, since Kafka
@@ -394,7 +398,8 @@ export interface Replays {
   noteHistory(step: ReplayStep, topic: string, sent: Acknowledgement[]): Promise<number | null>;
   /** Rows of it that are still to be sent again; of all of them from `first` on, where that is named. */
   replayPending(replay: number, first?: number): Promise<number>;
-  endReplay(replay: number): Promise<void>;
+  /** What was refused of it. */
+  endReplay(replay: number): Promise<ReplayRefusal[]>;
 }
 
 export interface Store

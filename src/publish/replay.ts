@@ -173,6 +173,7 @@ function begun(wanted: ReplayWanted, startedAtMs: number): Shown {
     forgotten: 0,
     waiting: 0,
     earlierUnsent: 0,
+    refused: [],
     reason: null,
     endedAtMs: null,
   };

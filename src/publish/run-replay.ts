@@ -7,6 +7,7 @@ import {
   type Reading,
   type ReplayCounts,
   type ReplayHow,
+  type ReplayRefusal,
   type ReplayRun,
   type ReplaySelection,
   type ReplayStep,
@@ -69,6 +70,7 @@ export interface Progress {
   /** What had been done of it, and when that was left; null when it began. */
   former: { counts: ReplayCounts; leftAtMs: number } | null;
   earlierUnsent: number;
+  refused: ReplayRefusal[];
 }
 
 const pauseMs = 100;
@@ -212,7 +214,9 @@ export class ReplayRunner {
       progress.earlierUnsent = await this.doors.store.replayPending(run.replay - 1, 0);
     }
     this.hold.check();
-    await this.doors.store.endReplay(run.replay);
+    progress.refused = await this.doors.store.endReplay(run.replay);
+    const refused = progress.refused.reduce((sum, { records }) => sum + records, 0);
+    progress.counts = sumOf(progress.counts, { selected: 0, keys: 0, replayed: -refused });
   }
 }
 

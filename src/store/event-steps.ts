@@ -167,6 +167,10 @@ export function replayStep(
     const text = `replay ${replay} sends event ${eventId} again to ${topic}, as the same bytes: on their way`;
     return { at: at(line.at), step: 'replaying', text, replay, topic, eventId };
   }
+  if (partition === null) {
+    const text = `${topic} refused event ${eventId} when replay ${replay} sent it again: it stands as it stood before`;
+    return { at: at(line.sent_at), step: 'replay-refused', text, replay, topic, eventId };
+  }
   return {
     at: at(line.sent_at),
     step: 'replayed',

@@ -244,6 +244,69 @@ export function storeReplaySuite(name: string, open: () => Promise<DamageableSto
       });
     });
 
+    describe('a record that is refused when it goes again', () => {
+      /** Three that were sent go again, and two of them are refused. */
+      const refused = async () => {
+        for (const id of ['1', '2', '3']) await hand.publish(id, 'a');
+        await sendToKafka();
+        const ledger = await hand.store.ledger();
+        const run = await hand.store.beginReplay('x');
+        const rows = rowsOf(await select());
+        await hand.store.resendNewest(stepOf(run, rows[1]!), rows.slice(0, 2));
+        await hand.store.quarantineRecord(rows[0]!, 'record-too-large', 'x');
+        await hand.store.resendNewest(stepOf(run, rows[2]!), rows.slice(2));
+        await hand.store.quarantineRecord(rows[1]!, 'record-too-large', 'x');
+        return { run, rows, ledger };
+      };
+
+      test('stands as it was sent, is counted to its replay by its reason, and is in no quarantine', async () => {
+        const { run, rows, ledger } = await refused();
+        expect(await hand.store.listQuarantine({ limit: 9, after: null })).toEqual([]);
+        expect(await hand.store.replayPending(run.replay)).toBe(1);
+        expect((await hand.records()).map(({ row }) => row)).toEqual([rows[2]]);
+        await hand.store.quarantineRecord(rows[2]!, 'record-refused', 'x');
+        expect(await hand.store.ledger()).toEqual(ledger);
+        const told = await hand.store.endReplay(run.replay);
+        expect(told.toSorted((one, other) => one.records - other.records)).toEqual([
+          { reason: 'record-refused', records: 1 },
+          { reason: 'record-too-large', records: 2 },
+        ]);
+      });
+
+      test('is told with its event, and goes again with the next replay, which sends it', async () => {
+        const { run, rows } = await refused();
+        await hand.store.endReplay(run.replay);
+        await sendToKafka();
+        const next = await hand.store.beginReplay('y');
+        expect(await hand.store.resendNewest(stepOf(next, 9), rowsOf(await select()))).toBe(3);
+        const [row] = await sendToKafka();
+        expect(row!.row).toBe(rows[0]);
+        const { steps } = (await hand.store.explain(row!.eventId))!;
+        expect(steps.slice(-2)).toMatchObject([
+          { step: 'replay-refused', replay: run.replay, topic },
+          { step: 'replayed', replay: next.replay, partition: 2 },
+        ]);
+        expect(await hand.store.endReplay(next.replay)).toEqual([]);
+      });
+
+      test('is set aside where no replay sends it: an older event of its key was found after it', async () => {
+        for (const content of ['a', 'b']) await hand.publish('1', content);
+        const rows = await hand.records();
+        await hand.store.markSent(
+          rows.map(({ row }, nth) => ({ row, partition: 2, offset: String(7 + nth) })),
+        );
+        const [{ key, sequence, eventId, headers, value }] = rows as [OutboxRow];
+        const bytesHash = bytesHashOf(JSON.stringify(headers), value);
+        const found = { key, sequence, eventId, bytesHash, offset: '9', deleted: false };
+        await hand.store.noteFound({ topic, partition: 2, nextOffset: '10', records: [found] });
+        const [again] = await hand.records();
+        await hand.store.quarantineRecord(again!.row, 'record-too-large', 'x');
+        expect(await hand.store.listQuarantine({ limit: 9, after: null })).toMatchObject([
+          { reason: 'record-too-large' },
+        ]);
+      });
+    });
+
     test('an event that was decided meanwhile goes out after the repeat', async () => {
       await hand.publish('1', 'a');
       await sendToKafka();

@@ -14,6 +14,7 @@ import { type NextOffsetOf, type ToldRow, toldBefore } from '../told-before';
 import type { Context } from './context';
 import type { Row, Value } from './database';
 import { insertEntries } from './quarantine-entries';
+import { lockReplaysOf, refuseAgain } from './refuse-again';
 
 /** Of `outbox o`. What was published before is not fresh: it has no time of acceptance. */
 export const rowColumns = `o.id, o.topic, o.key, o.sequence, o.event_id, o.headers, o.value,
@@ -203,12 +204,20 @@ export async function quarantineRecord(
   reason: QuarantineReason,
   detail: string,
 ): Promise<void> {
+  await lockReplaysOf(context, row);
+  await lockKeyOf(context, row);
+  if (!(await refuseAgain(context, row, reason))) await setAside(context, row, reason, detail);
+}
+
+/** Also what was published before, where it cannot be read back. */
+export async function setAside(
+  context: Context,
+  row: number,
+  reason: QuarantineReason,
+  detail: string,
+): Promise<void> {
   const { database } = context;
-  // Keys are locked before their rows.
-  await database.get(
-    'SELECT key FROM sequences WHERE key = (SELECT key FROM outbox WHERE id = $1) FOR NO KEY UPDATE',
-    row,
-  );
+  await lockKeyOf(context, row);
   const record = await database.get(
     'UPDATE outbox SET state = 3 WHERE id = $1 AND state = 0 RETURNING key, sequence, position',
     row,
@@ -217,6 +226,14 @@ export async function quarantineRecord(
   if (record.position === null) await noteRefused(context, record.key, record.sequence);
   const organizationId = String(record.key).split('/')[0]!;
   await insertEntries(context, [{ what: 'record', reason, path: '', detail, organizationId, outboxId: row }]);
+}
+
+/** Keys are locked before their rows. */
+async function lockKeyOf({ database }: Context, row: number): Promise<void> {
+  await database.get(
+    'SELECT key FROM sequences WHERE key = (SELECT key FROM outbox WHERE id = $1) FOR NO KEY UPDATE',
+    row,
+  );
 }
 
 /** No record has the number: the newest event of the key is the one before it, unless that was refused as well. */

@@ -8,7 +8,7 @@ import { divideHeld } from '../held-topics';
 import { type DamagedRow, damagedDetail, readableRows } from '../readable-rows';
 import type { Context, InTransaction } from './context';
 import type { Row, Value } from './database';
-import { leaderOf, leading, outboxRowOf, quarantineRecord, rowColumns } from './outbox';
+import { leaderOf, leading, outboxRowOf, rowColumns, setAside } from './outbox';
 import { readTask } from './read-task';
 import { saysDamaged } from './server-faults';
 
@@ -111,5 +111,5 @@ async function setDamagedAside(context: Context, damaged: DamagedRow[]): Promise
        ORDER BY id FOR NO KEY UPDATE)`,
     damaged.map(({ row }) => row),
   );
-  for (const { row, detail } of damaged) await quarantineRecord(context, row, 'record-refused', detail);
+  for (const { row, detail } of damaged) await setAside(context, row, 'record-refused', detail);
 }

@@ -4,8 +4,9 @@
  * handed out whole. Each page moves its replay's cursor, and leaves a line in the journal for each record.
  */
 import type { Acknowledgement, OutboxRow } from '../../model/event';
-import type { ReplayRun, ReplaySelection, ReplayStep, SelectedPage } from '../../model/replay';
+import type { ReplayRefusal, ReplayRun, ReplaySelection, ReplayStep, SelectedPage } from '../../model/replay';
 import { topicsOfKind } from '../live-topic';
+import { refusalsOf } from '../replay-refusals';
 import { asAnnounced, newestNumber, nothingReplayed, runsKept } from '../store-rules';
 import type { Context } from './context';
 import type { Row } from './database';
@@ -219,9 +220,14 @@ const pending = `SELECT count(*) AS pending FROM replayed r
   WHERE r.replay BETWEEN $1 AND $2 AND r.sent_at IS NULL AND r.topic IS NOT NULL
     AND (SELECT o.state FROM outbox o WHERE o.id = r.outbox_id) = 0`;
 
-export async function endReplay({ database, nowMs }: Context, replay: number): Promise<void> {
-  await database.run('UPDATE replays SET ended_at = $2 WHERE id = $1', replay, nowMs());
+export async function endReplay({ database, nowMs }: Context, replay: number): Promise<ReplayRefusal[]> {
+  const ended = await database.get(
+    'UPDATE replays SET ended_at = $2 WHERE id = $1 RETURNING counts',
+    replay,
+    nowMs(),
+  );
   await database.run('DELETE FROM replays WHERE id <= $1 AND ended_at IS NOT NULL', replay - runsKept);
+  return ended === undefined ? [] : refusalsOf(ended.counts);
 }
 
 /** Their keys stay locked until the end of the transaction. */
@@ -256,14 +262,14 @@ async function mayMove({ database, nowMs }: Context, { replay, after, lease }: R
   return next !== undefined;
 }
 
-/** The counts of the step, and what this page added. */
+/** The counts of the step, and what this page added; what was refused meanwhile stays with them. */
 async function moveOn(
   { database }: Context,
   { replay, after, counts }: ReplayStep,
   replayed: number,
 ): Promise<void> {
   await database.run(
-    'UPDATE replays SET after_id = $2, counts = $3 WHERE id = $1',
+    'UPDATE replays SET after_id = $2, counts = (counts::jsonb || $3::jsonb)::text WHERE id = $1',
     replay,
     after,
     JSON.stringify({ ...counts, replayed: counts.replayed + replayed }),

@@ -16,6 +16,7 @@ import type { Context } from './context';
 import type { Row } from './database';
 import { insertQuarantine } from './quarantine';
 import { readTask } from './read-task';
+import { refuseAgain } from './refuse-again';
 
 export function holdLease(context: Context, name: string, holder: string, leaseMs: number): boolean {
   const nowMs = context.nowMs();
@@ -99,7 +100,7 @@ function setDamagedAside(context: Context, { row, detail }: DamagedRow): void {
      WHERE published AND id = (SELECT ${readTask} FROM outbox o WHERE o.id = ?)`,
     row,
   );
-  quarantineRecord(context, row, 'record-refused', detail);
+  setAside(context, row, 'record-refused', detail);
 }
 
 /** What was published before is not fresh: it has no time of acceptance. */
@@ -233,6 +234,11 @@ export function quarantineRecord(
   reason: QuarantineReason,
   detail: string,
 ): void {
+  if (!refuseAgain(context, row, reason)) setAside(context, row, reason, detail);
+}
+
+/** Also what was published before, where it cannot be read back. */
+function setAside(context: Context, row: number, reason: QuarantineReason, detail: string): void {
   const record = context.database.get(
     'UPDATE outbox SET state = 3 WHERE id = ? AND state = 0 RETURNING key, sequence, position',
     row,

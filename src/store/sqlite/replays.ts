@@ -6,6 +6,7 @@
 import type { Acknowledgement, OutboxRow } from '../../model/event';
 import type {
   Reading,
+  ReplayRefusal,
   ReplayRun,
   ReplaySelection,
   ReplayStep,
@@ -13,6 +14,7 @@ import type {
   SelectedPage,
 } from '../../model/replay';
 import { topicsOfKind } from '../live-topic';
+import { refusalsOf } from '../replay-refusals';
 import { asAnnounced, newestNumber, nothingReplayed, runsKept } from '../store-rules';
 import type { Context } from './context';
 import type { Row } from './database';
@@ -192,9 +194,14 @@ export function replayPending({ database }: Context, replay: number, first = rep
 const pending = `SELECT count(*) AS pending FROM replayed r CROSS JOIN outbox o ON o.id = r.outbox_id AND o.state = 0
   WHERE r.replay BETWEEN ? AND ? AND r.sent_at IS NULL AND r.topic IS NOT NULL`;
 
-export function endReplay({ database, nowMs }: Context, replay: number): void {
-  database.run('UPDATE replays SET ended_at = ? WHERE id = ?', nowMs(), replay);
+export function endReplay({ database, nowMs }: Context, replay: number): ReplayRefusal[] {
+  const ended = database.get(
+    'UPDATE replays SET ended_at = ? WHERE id = ? RETURNING counts',
+    nowMs(),
+    replay,
+  );
   database.run('DELETE FROM replays WHERE id <= ? AND ended_at IS NOT NULL', replay - runsKept);
+  return ended === undefined ? [] : refusalsOf(String(ended.counts));
 }
 
 /** One thread makes all calls: what is newest now is so until the call ends. */
@@ -241,10 +248,10 @@ function mayMove(context: Context, { replay, after, lease }: ReplayStep): boolea
   return next !== undefined && (lease === undefined || leads(context, lease));
 }
 
-/** The counts of the step, and what this page added. */
+/** The counts of the step, and what this page added; what was refused meanwhile stays with them. */
 function moveOn({ database }: Context, { replay, after, counts }: ReplayStep, replayed: number): void {
   database.run(
-    'UPDATE replays SET after_id = ?, counts = ? WHERE id = ?',
+    'UPDATE replays SET after_id = ?, counts = json_patch(counts, ?) WHERE id = ?',
     after,
     JSON.stringify({ ...counts, replayed: counts.replayed + replayed }),
     replay,

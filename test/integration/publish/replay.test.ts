@@ -11,7 +11,7 @@ import { makeHistorySender } from '../../../src/publish/send-history';
 import { openSqlite, settingsFor } from '../../contract/open-sqlite';
 import { Hand, type StoreUnderTest, terms } from '../../contract/store-hand';
 import { makeHandClock } from '../../support/hand-clock';
-import { makeScriptedTarget } from '../../support/scripted-target';
+import { failure, makeScriptedTarget } from '../../support/scripted-target';
 
 const live = 'tramline.equipment.v1';
 const leaseMs = 60_000;
@@ -107,6 +107,27 @@ test('what went to the topics of a former prefix is replayed there, also where i
   expect(target.written.map(({ topic }) => topic)).toEqual(Array(2).fill('former.equipment.v1'));
   const behind = run({ ...newest, how: 'history', toTopic: 'former.equipment.v1' });
   await expect(behind).rejects.toMatchObject({ code: 'command.usage' });
+});
+
+test('what the topic refuses of a replay is counted apart, stands as it was sent, and goes with the next', async () => {
+  const { target, relay, run } = start();
+  for (const id of ['1', '2', '3']) await hand.publish(id, 'a');
+  await sendAll(relay);
+  const tooLarge = failure('too-large', 'MESSAGE_TOO_LARGE');
+  const { send } = target;
+  target.send = async (batches) =>
+    batches.some(({ rows }) => rows.some(({ key }) => !key.endsWith('/3')))
+      ? { outcomes: batches.map(() => tooLarge), spent: true }
+      : send(batches);
+  expect(await run(newest)).toMatchObject({
+    state: 'ended',
+    keys: 3,
+    replayed: 1,
+    refused: [{ reason: 'record-too-large', records: 2 }],
+  });
+  expect(await hand.store.ledger()).toMatchObject({ published: 3, quarantined: 0 });
+  target.send = send;
+  expect(await run(newest)).toMatchObject({ state: 'ended', keys: 3, replayed: 3, refused: [] });
 });
 
 test('an older event that is named stands for its key', async () => {

@@ -16,6 +16,7 @@ const view: ReplayView = {
   leftAt: null,
   replayedBefore: 0,
   earlierUnsent: 0,
+  refused: [],
   reason: null,
   selected: 4,
   keys: 2,
@@ -54,6 +55,14 @@ test('what an earlier replay has still to send is told by the one that selects n
   const { out, error } = await shell.run('replay', '--kind', 'equipment');
   expect(out).toContain('4 events selected, 0 keys: 0 records sent again');
   expect(error).toContain('3 records of an earlier replay still wait to be sent');
+});
+
+test('what the topic refused is told with its reason and makes the command fail', async () => {
+  const { shell } = replaying({ replayed: 1, refused: [{ reason: 'record-too-large', records: 3 }] });
+  const { code, out, error } = await shell.run('replay', '--kind', 'equipment');
+  expect(code).toBe(1);
+  expect(out).toContain('1 records sent again');
+  expect(error).toContain('3 refused: record-too-large; they stand on their topics as they were sent before');
 });
 
 test.each([

@@ -42,6 +42,7 @@ const replayView = (wanted: Partial<ReplayWanted> = {}): ReplayView => ({
   leftAt: null,
   replayedBefore: 0,
   earlierUnsent: 0,
+  refused: [],
   selected: 3,
   keys: 2,
   replayed: 1,
