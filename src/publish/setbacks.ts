@@ -41,6 +41,7 @@ export interface Setbacks {
     beganMs?: number,
     writtenBeside?: boolean,
   ): void;
+  /** Its topic has as many partitions as that says: what was held whole, or of another number, is so no more. */
   succeeded(partition: HeldPartition): void;
   /** Nothing unsent is left outside the partitions that are held: whatever else was troubled is so no more. */
   drained(nowMs: number): void;
@@ -91,7 +92,8 @@ export function makeSetbacks(options: SetbackOptions): Setbacks {
     },
     succeeded(partition) {
       setbacks.delete(partitionName(partition));
-      setbacks.delete(partitionName(wholeOf(partition)));
+      for (const [name, { topic, partitions }] of setbacks)
+        if (topic === partition.topic && partitions !== partition.partitions) setbacks.delete(name);
     },
     drained(nowMs) {
       for (const [name, { untilMs }] of setbacks) if (untilMs <= nowMs) setbacks.delete(name);

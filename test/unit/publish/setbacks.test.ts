@@ -29,6 +29,18 @@ test('a missing topic is asked for rarely, however the dice fall', () => {
   expect(setbacks.held(6_000)).toEqual([]);
 });
 
+test('what was troubled of another number of partitions is forgotten once one of the new number is written', () => {
+  const setbacks = makeSetbacks(options);
+  setbacks.failed(place, failure('retry', 'PARTITIONS_CHANGED'), 0);
+  setbacks.failed({ ...place, partitions: 8 }, failure('missing', 'UNKNOWN_TOPIC_OR_PARTITION'), 0);
+  setbacks.failed({ ...place, topic: 'u' }, failure('retry', 'NOT_ENOUGH_REPLICAS'), 0);
+  setbacks.succeeded({ ...place, partition: 4, partitions: 6 });
+  expect(setbacks.conditions(60_000)).toMatchObject([{ detail: expect.stringMatching(/^u-1 cannot/) }]);
+  setbacks.failed({ ...place, partitions: 6 }, failure('retry', 'NOT_ENOUGH_REPLICAS'), 0);
+  setbacks.succeeded({ ...place, partition: 4, partitions: 6 });
+  expect(setbacks.held(0)).toHaveLength(2);
+});
+
 test('partitions are set aside one by one', () => {
   const setbacks = makeSetbacks(options);
   setbacks.failed(place, failure('retry', 'NOT_LEADER_FOR_PARTITION'), 0);
