@@ -300,6 +300,8 @@ class OutboxRelay implements Relay {
       await this.mark();
       this.hooks.sent?.(sentRows, nowMs - startedMs);
     }
+    for (const [{ topic, rows }, { code }] of failures)
+      this.hooks.failed?.(topic, code, rows.length, nowMs - startedMs);
     await this.setBack(failures, startedMs, new Set(sentRows.map(({ topic }) => topic)));
     return failures.length === 0 && !isSpent;
   }
@@ -311,10 +313,8 @@ class OutboxRelay implements Relay {
   /** `written`: topics that the same round wrote to. */
   private async setBack(failures: [Batch, Failure][], sinceMs: number, written: Set<string>): Promise<void> {
     for (const [batch, failure] of failures) {
-      const { kind, code } = failure;
-      this.hooks.failed?.(batch.topic, code, batch.rows.length, this.nowMs() - sinceMs);
-      if (kind === 'too-large' || kind === 'refused') await this.narrow(batch, failure);
-      else if (kind !== 'fenced')
+      if (failure.kind === 'too-large' || failure.kind === 'refused') await this.narrow(batch, failure);
+      else if (failure.kind !== 'fenced')
         this.setbacks.failed(batch, failure, this.nowMs(), sinceMs, written.has(batch.topic));
     }
     const failing = this.setbacks.unavailable();

@@ -175,6 +175,32 @@ test('a denied topic starves nobody, is not asked for hotly, and is told to a pe
   expect(outbox.rows.every(({ sent }) => sent !== null)).toBe(true);
 });
 
+test('what a failed send took is told without what is done after it', async () => {
+  const told: number[] = [];
+  const { clock, outbox, target, relay } = setUp(
+    {},
+    {
+      failed: (_topic, _code, _rows, tookMs) => told.push(tookMs),
+      sent: (_rows, tookMs) => told.push(tookMs),
+    },
+  );
+  target.partitions.set('t', 8);
+  fill(outbox, 'ac');
+  target.script = [
+    (batches) => {
+      void clock.advance(7);
+      return failFirst('retry', 'REQUEST_TIMED_OUT', target.write)(batches);
+    },
+  ];
+  const { discard } = target;
+  target.discard = async () => {
+    void clock.advance(1_000);
+    await discard();
+  };
+  await relay.step();
+  expect(told).toEqual([7, 7]);
+});
+
 test('a partition whose broker alone denies the topic starves none of the others, and is tried rarely', async () => {
   const failed: unknown[] = [];
   const { clock, outbox, target, relay } = setUp({}, { failed: (...what) => failed.push(what) });
