@@ -59,22 +59,32 @@ async function run(context: CommandContext, options: Options): Promise<number> {
     begun = !wanted.dryRun;
   };
   let known = true;
-  const view = await withApi(context, async (api, via) => {
+  let ending: Api | null = null;
+  const last = await withApi(context, async (api, via) => {
     const last = await follow(context, api, wanted, interrupted, noteBegun);
-    if (last.state === 'running') context.output.note(leftBy(via, wanted));
+    if (last.state === 'running') {
+      context.output.note(leftBy(via, wanted));
+      if (via === 'store') ending = api;
+    }
     // A name that was mistyped must not look like one of which nothing is kept.
     else if (last.selected === 0) known = await isKnown(api, wanted.organizationId);
     return last;
   }).catch((error: unknown) => {
     throw begun ? cutOff(error, wanted) : error;
   });
-  tell(context, view);
+  const view = ending === null ? last : await ended(ending, last);
+  tell(context, view, ending !== null);
   if (!known)
     throw new Problem('command.not-found', `nobody knows the organization ${wanted.organizationId}`);
   if (interrupted.aborted) return exitCodes.interrupted;
   if (view.state === 'ended' && wanted.events?.every((id) => view.unknown.includes(id)))
     throw new Problem('command.not-found', 'none of these events is kept');
   return view.state === 'ended' && view.refused.length === 0 ? exitCodes.done : exitCodes.failed;
+}
+
+/** What its last step did is known once the store is closed. */
+function ended(api: Api, last: ReplayView): Promise<ReplayView> {
+  return api.replay(last.startedAt).catch(() => last);
 }
 
 /** What becomes of one that is interrupted: a service goes on with it, and what is only counted is not kept. */
@@ -135,12 +145,13 @@ async function follow(
   return view;
 }
 
-function tell({ output }: CommandContext, view: ReplayView): void {
+/** `left`: it was interrupted, and that has been said. */
+function tell({ output }: CommandContext, view: ReplayView, left: boolean): void {
   const { selected, keys, replayed, callsLeft, how, toTopic, dryRun, tookMs } = view;
   const waits = waitsOf(view);
   const done = doneOf(how);
-  const isRunning = view.state === 'running';
-  const soFar = isRunning ? ' so far' : '';
+  const isCutShort = view.state === 'running' || (left && view.state === 'stopped');
+  const soFar = isCutShort ? ' so far' : '';
   const brought = view.state === 'ended' ? done : countedOf(how);
   // Of history all of a key's records go; how many of them are its newest says nothing.
   const ofKeys = how === 'history' ? '' : `, ${keys} keys`;
@@ -163,7 +174,7 @@ function tell({ output }: CommandContext, view: ReplayView): void {
     output.warn(`${view.earlierUnsent} records of an earlier replay still wait to be sent`);
   for (const { reason, records } of view.refused)
     output.warn(`${records} refused: ${reason}; they stand on their topics as they were sent before`);
-  if (view.state !== 'stopped') return;
+  if (view.state !== 'stopped' || left) return;
   output.warn(`stopped: ${view.reason}; ${nextOf(how)}`);
 }
 

@@ -280,6 +280,24 @@ test.each([
   expect(alone.error).not.toContain('the service goes on');
 });
 
+test.each([
+  ['stopped', '5992 events selected, 1992 keys so far: 1992 resources to be read again'],
+  ['ended', '5992 events selected, 1992 keys: 1992 resources to be read again'],
+] as const)(
+  'what the last step did of one that is interrupted on the store is told, where it has %s by then',
+  async (state, said) => {
+    const { shell } = replaying({ how: 'reads', selected: 0, keys: 0, replayed: 0, state: 'running' });
+    const look = shell.api.replay;
+    const after = { ...view, state, how: 'reads', selected: 5992, keys: 1992, replayed: 1992 } as const;
+    shell.api.replay = async (startedAt) =>
+      shell.closed === 0 ? look(startedAt) : { ...after, reason: 'the process stops' };
+    shell.clock.wait = async () => shell.interrupt.abort();
+    const { code, out, error } = await shell.run('replay', '--kind', 'equipment', '--refetch');
+    expect([code, out]).toEqual([130, expect.stringContaining(said)]);
+    expect(error).not.toContain('the process stops');
+  },
+);
+
 test('of an interrupted count nothing goes on, and it is not told as all', async () => {
   const { shell } = replaying({ dryRun: true, state: 'running' });
   shell.clock.wait = async () => shell.interrupt.abort();
