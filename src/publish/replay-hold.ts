@@ -53,7 +53,10 @@ export function makeReplayHold(
     goOn,
     async during(work) {
       goOn();
-      if (!(await lease.confirm())) throw new Stopped('another process is at one');
+      if (!(await lease.confirm()))
+        throw new Stopped(
+          `another process is at one: where that was killed, this can begin within ${Math.ceil(options.leaseMs / 1000)} s (LEASE_SECONDS)`,
+        );
       try {
         return await lease.during(work());
       } finally {

@@ -350,6 +350,18 @@ test('one whose store does not answer says so in words of ours, and what it said
   expect(failures).toEqual([silent]);
 });
 
+test('beside another process it says how soon it can begin where that one was killed, and then it can', async () => {
+  const { relay, run } = start({ holder: 'b' });
+  await hand.publish('1', 'a');
+  await sendAll(relay);
+  await hand.store.holdLease(replayLease, 'killed', leaseMs);
+  const reason =
+    'another process is at one: where that was killed, this can begin within 60 s (LEASE_SECONDS)';
+  expect(await run(newest)).toMatchObject({ state: 'stopped', reason });
+  await clock.pass(leaseMs);
+  expect(await run(newest)).toMatchObject({ state: 'ended', replayed: 1 });
+});
+
 test('history keeps its lease during a send that takes longer', async () => {
   const { history, relay, run } = start();
   await hand.publish('1', 'a');
