@@ -58,13 +58,13 @@ export interface Setbacks {
 export function makeSetbacks(options: SetbackOptions): Setbacks {
   const setbacks = new Map<string, Setback>();
 
-  /** A partition that was refused beside others says nothing new of them where it is refused alone. */
-  function isWhole(partition: HeldPartition, { code }: Failure): boolean {
-    if (!isOfTopic(code)) return false;
+  /**
+   * One that was refused beside others says nothing new of them where it is refused alone. Where a topic has one partition, as
+   * long as nobody may say how many, that is all of it by itself.
+   */
+  function isOfWhole(partition: HeldPartition, { code }: Failure): boolean {
     const own = setbacks.get(partitionName(partition));
-    return (
-      setbacks.has(partitionName(wholeOf(partition))) || own === undefined || !isOfTopic(own.failure.code)
-    );
+    return partition.partitions > 1 && isOfTopic(code) && !(own && isOfTopic(own.failure.code));
   }
 
   /** What its partitions were refused one by one, since when at the earliest: that is of the whole from now on. */
@@ -76,7 +76,7 @@ export function makeSetbacks(options: SetbackOptions): Setbacks {
 
   return {
     failed(partition, failure, nowMs, beganMs = nowMs, writtenBeside = false) {
-      const ofTopic = !writtenBeside && isWhole(partition, failure);
+      const ofTopic = !writtenBeside && isOfWhole(partition, failure);
       const held = ofTopic ? wholeOf(partition) : only(partition);
       const name = partitionName(held);
       const before = setbacks.get(name);

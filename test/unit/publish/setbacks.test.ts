@@ -107,6 +107,18 @@ describe('a topic that is denied by some of its brokers', () => {
     ]);
   });
 
+  test('stays so where a broker would not say of which partitions it is, which holds it whole for a while', () => {
+    const setbacks = beside();
+    setbacks.failed(whole, denied, 60_000);
+    expect(setbacks.held(60_000)).toMatchObject([whole]);
+    setbacks.failed(place, denied, 70_000);
+    expect(setbacks.held(70_000)).toMatchObject([{ ...place, attempts: 2 }]);
+    setbacks.drained(70_000);
+    expect(setbacks.conditions(70_000)).toMatchObject([
+      { sinceMs: 0, detail: expect.stringMatching(/^t-1 cannot be written: /) },
+    ]);
+  });
+
   test('is told as denied whole where all its partitions were refused one by one', () => {
     const setbacks = beside();
     for (const partition of [0, 2]) setbacks.failed({ ...place, partition }, denied, partition, 0, true);
