@@ -45,6 +45,8 @@ const coordinatorCodes = [
   'CONCURRENT_TRANSACTIONS',
 ];
 const coordinatorPauseMs = 100;
+/** Whoever is to give the right has to know of what. */
+const idRefused = 'TRANSACTIONAL_ID_AUTHORIZATION_FAILED';
 const farewellMs = 1_000;
 
 /** Nothing is connected before `open`. `open` throws `publish.refused` also when kafkajs is not 2.2.4. */
@@ -63,12 +65,14 @@ class KafkaTarget implements PublishTarget {
   private closed = false;
   /** Of what is waited for now. */
   private readonly waits = new Set<AbortController>();
+  private readonly transactionalId: string;
 
   constructor(
     private readonly settings: KafkaSettings,
     private readonly options: KafkaTargetOptions,
   ) {
     this.topics = new Set(options.topics);
+    this.transactionalId = `${settings.clientId}-${options.role}`;
   }
 
   async open(): Promise<void> {
@@ -92,8 +96,9 @@ class KafkaTarget implements PublishTarget {
       if (error instanceof Problem) throw error;
       const { code, detail } = describeError(error);
       const problem = kindOf(code) === 'denied' ? 'publish.refused' : 'publish.unavailable';
+      const whose = code === idRefused ? ` of the transactional id ${this.transactionalId}` : '';
       const where = detail.includes(' at ') ? '' : ` at ${brokers.join(', ')}`;
-      throw new Problem(problem, `Kafka cannot be used: ${detail}${where}`, error);
+      throw new Problem(problem, `Kafka cannot be used: ${detail}${whose}${where}`, error);
     }
   }
 
@@ -143,13 +148,13 @@ class KafkaTarget implements PublishTarget {
 
   /** Connects, learns the topics, takes the epoch. */
   private async introduce(cluster: KafkaCluster): Promise<TakenEpoch> {
-    const { clock, connectTimeoutMs, role } = this.options;
+    const { clock, connectTimeoutMs } = this.options;
     const untilMs = clock.steadyMs() + 3 * connectTimeoutMs;
     await cluster.connect();
     await cluster.learn([...this.topics]);
     for (;;) {
       try {
-        return await cluster.takeEpoch(`${this.settings.clientId}-${role}`);
+        return await cluster.takeEpoch(this.transactionalId);
       } catch (error) {
         if (!coordinatorCodes.includes(describeError(error).code) || clock.steadyMs() >= untilMs) throw error;
       }
