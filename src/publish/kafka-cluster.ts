@@ -6,6 +6,7 @@
 import { bytesHashOf } from '../model/event';
 import { idText } from '../model/id-text';
 import type { FoundRecord, TopicEnd } from '../model/topic-end';
+import type { Clock } from '../tools/clock';
 import { kindOf, needsSomebody } from './classify-error';
 import { type ClusterTimes, clientConfig, type KafkaSettings } from './client-config';
 import {
@@ -59,8 +60,10 @@ export interface PartitionAnswer {
 
 export interface KafkaCluster extends TopicReader {
   connect(): Promise<void>;
-  /** Asks the transaction coordinator for the next epoch of the id: older ones are refused where it has written. */
-  takeEpoch(transactionalId: string): Promise<TakenEpoch>;
+  /** The node that gives out epochs of the id, as another one says than `besides`, where there are several. */
+  coordinatorOf(transactionalId: string, besides?: number): Promise<number>;
+  /** Asks its coordinator for the next epoch of the id: older ones are refused where it has written. */
+  takeEpoch(transactionalId: string, coordinator: number): Promise<TakenEpoch>;
   /** Learns the state of these topics, and asks for them with every refresh from now on. */
   learn(topics: string[]): Promise<void>;
   refresh(): Promise<void>;
@@ -93,22 +96,30 @@ export function makeCluster(settings: KafkaSettings, times: ClusterTimes): Kafka
     metadataMaxAge: metadataMaxAgeMs,
   });
   const { brokerPool } = cluster;
+  let asked = 0;
 
   return {
     ...topicReaderOf(cluster),
     connect: () => cluster.connect(),
-    async takeEpoch(transactionalId) {
-      const anyBroker = await brokerPool.findConnectedBroker();
-      const { coordinator } = await anyBroker.findGroupCoordinator({
+    async coordinatorOf(transactionalId, besides) {
+      const others = (brokerPool.metadata?.brokers ?? []).filter(({ nodeId }) => nodeId !== besides);
+      const other = besides === undefined ? undefined : others[asked++ % others.length];
+      const broker = await (other === undefined
+        ? brokerPool.findConnectedBroker()
+        : cluster.findBroker(other));
+      const { coordinator } = await broker.findGroupCoordinator({
         groupId: transactionalId,
         coordinatorType: transactionCoordinator,
       });
-      const broker = await cluster.findBroker(coordinator);
+      return coordinator.nodeId;
+    },
+    async takeEpoch(transactionalId, coordinator) {
+      const broker = await cluster.findBroker({ nodeId: coordinator });
       // No transaction is ever begun; brokers want a time below their own bound all the same.
       const epoch = await broker.initProducerId({ transactionalId, transactionTimeout: 60_000 });
       return {
         ...epoch,
-        forgottenAfterMs: await toldNumber(broker, brokerResource, String(coordinator.nodeId), expirySetting),
+        forgottenAfterMs: await toldNumber(broker, brokerResource, String(coordinator), expirySetting),
       };
     },
     async learn(topics) {
@@ -157,6 +168,62 @@ export function makeCluster(settings: KafkaSettings, times: ClusterTimes): Kafka
     end: () => cluster.disconnect(),
     destroy: () => sockets.destroyAll(),
   };
+}
+
+export interface Reaching {
+  /** A cluster that is connected by the named broker that answers first. Throws what kafkajs throws. */
+  connect(): Promise<KafkaCluster>;
+  /** Named brokers that had their time and said nothing before another answered. */
+  silent(): string[];
+  /** Ends at once what is connected or connecting. */
+  destroy(): void;
+}
+
+/**
+ * Asks the named brokers in turn, the next one as well where those before said nothing for a third of `connectTimeoutMs`: a
+ * connection to a mute broker is made, and what is asked in it is not answered. Who is slow may still be the first to answer.
+ */
+export function reachCluster(settings: KafkaSettings, times: ClusterTimes & { clock: Clock }): Reaching {
+  const tried: { address: string; cluster: KafkaCluster }[] = [];
+  let reached: KafkaCluster | null = null;
+
+  async function firstOf(signal: AbortSignal): Promise<KafkaCluster> {
+    const answers: Promise<KafkaCluster>[] = [];
+    for (const [by, address] of settings.brokers.entries()) {
+      const cluster = makeCluster({ ...settings, brokers: rotate(settings.brokers, by) }, times);
+      tried.push({ address, cluster });
+      answers.push(cluster.connect().then(() => cluster));
+      const patience = times.clock.wait(times.connectTimeoutMs / 3, signal).then(() => null);
+      const first = await Promise.race([...answers, patience]);
+      if (first !== null) return first;
+    }
+    return Promise.race(answers);
+  }
+  return {
+    async connect() {
+      const heard = new AbortController();
+      try {
+        reached = await firstOf(heard.signal);
+      } finally {
+        heard.abort('over');
+        for (const { cluster } of tried) if (cluster !== reached) cluster.destroy();
+      }
+      return reached;
+    },
+    silent: () =>
+      tried.flatMap(({ address, cluster }, at) =>
+        cluster === reached || at === tried.length - 1 ? [] : [address],
+      ),
+    destroy() {
+      for (const { cluster } of tried) cluster.destroy();
+    },
+  };
+}
+
+/** The same brokers, another one first. */
+export function rotate(brokers: string[], by: number): string[] {
+  const at = by % brokers.length;
+  return [...brokers.slice(at), ...brokers.slice(0, at)];
 }
 
 const topicResource = 2;

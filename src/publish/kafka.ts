@@ -8,7 +8,7 @@ import type { FoundPage, KnownEnd } from '../model/topic-end';
 import type { Clock } from '../tools/clock';
 import { describeError, kindOf } from './classify-error';
 import type { KafkaSettings } from './client-config';
-import { type KafkaCluster, makeCluster, type TakenEpoch } from './kafka-cluster';
+import { type KafkaCluster, type Reaching, reachCluster, rotate, type TakenEpoch } from './kafka-cluster';
 import { makeProducer, type Producer } from './producer';
 import { readOn } from './read-topics';
 import type { Batch, BrokerAddress, LeftUnread, PublishTarget, SendResult } from './target';
@@ -58,6 +58,7 @@ class KafkaTarget implements PublishTarget {
   readonly name = 'kafka';
   private readonly topics: Set<string>;
   /** The one client there is, connected or connecting. */
+  private reaching: Reaching | null = null;
   private cluster: KafkaCluster | null = null;
   private producer: Producer | null = null;
   private epochForgottenAfterMs: number | null = null;
@@ -79,16 +80,19 @@ class KafkaTarget implements PublishTarget {
     await this.discard();
     if (this.closed) throw new Problem('publish.unavailable', closedText);
     const { clock, connectTimeoutMs, repeatAfterMs } = this.options;
+    // Another one first each time: who answers the first question may be mute to the next.
     const brokers = rotate(this.settings.brokers, this.opened);
     this.opened += 1;
-    const cluster = makeCluster({ ...this.settings, brokers }, this.options);
-    this.cluster = cluster;
+    const reaching = reachCluster({ ...this.settings, brokers }, this.options);
+    this.reaching = reaching;
     try {
-      const epoch = await this.within(3 * connectTimeoutMs, this.introduce(cluster));
+      const taken = await this.within(3 * connectTimeoutMs, this.introduce(reaching));
       if (this.closed) throw new Problem('publish.unavailable', closedText);
-      if (epoch === late) {
+      if (taken === late) {
         throw new Problem('publish.unavailable', `Kafka gave no answer at ${brokers.join(', ')}`);
       }
+      const { cluster, epoch } = taken;
+      this.cluster = cluster;
       this.epochForgottenAfterMs = epoch.forgottenAfterMs;
       this.producer = makeProducer(cluster, epoch, { repeatAfterMs, wait: clock.wait });
     } catch (error) {
@@ -131,7 +135,8 @@ class KafkaTarget implements PublishTarget {
   }
 
   async discard(): Promise<void> {
-    this.cluster?.destroy();
+    this.reaching?.destroy();
+    this.reaching = null;
     this.cluster = null;
     this.producer = null;
   }
@@ -146,19 +151,23 @@ class KafkaTarget implements PublishTarget {
     await this.discard();
   }
 
-  /** Connects, learns the topics, takes the epoch. */
-  private async introduce(cluster: KafkaCluster): Promise<TakenEpoch> {
-    const { clock, connectTimeoutMs } = this.options;
-    const untilMs = clock.steadyMs() + 3 * connectTimeoutMs;
-    await cluster.connect();
+  /** Connects, learns the topics, takes the epoch. Whoever waits for it bounds it, and ends it by destroying the client. */
+  private async introduce(reaching: Reaching): Promise<{ cluster: KafkaCluster; epoch: TakenEpoch }> {
+    const cluster = await reaching.connect();
     await cluster.learn([...this.topics]);
     for (;;) {
       try {
-        return await cluster.takeEpoch(this.transactionalId);
+        return {
+          cluster,
+          epoch: await cluster.takeEpoch(
+            this.transactionalId,
+            await cluster.coordinatorOf(this.transactionalId),
+          ),
+        };
       } catch (error) {
-        if (!coordinatorCodes.includes(describeError(error).code) || clock.steadyMs() >= untilMs) throw error;
+        if (!coordinatorCodes.includes(describeError(error).code)) throw error;
       }
-      await clock.wait(coordinatorPauseMs);
+      await this.options.clock.wait(coordinatorPauseMs);
     }
   }
 
@@ -187,12 +196,6 @@ class KafkaTarget implements PublishTarget {
 
 const late = Symbol('late');
 const closedText = 'the Kafka client is closed';
-
-/** Another broker first each time: a mute one would otherwise be asked for ever. */
-function rotate(brokers: string[], by: number): string[] {
-  const at = by % brokers.length;
-  return [...brokers.slice(at), ...brokers.slice(0, at)];
-}
 
 function isHealthy(cluster: KafkaCluster, topic: string): boolean {
   const state = cluster.topicState(topic);

@@ -3,14 +3,14 @@
  * set up an installation and for checks; the running service creates no topic.
  */
 import { Problem } from '../model/problem';
-import type { Clock } from '../tools/clock';
-import { describeError, kindOf } from './classify-error';
+import { type Clock, endsWithin } from '../tools/clock';
+import { connectionLost, describeError, kindOf, timedOut } from './classify-error';
 import type { ClusterTimes, KafkaSettings } from './client-config';
 import {
   administrate,
   type KafkaCluster,
-  makeCluster,
   type PartitionState,
+  reachCluster,
   type TopicState,
 } from './kafka-cluster';
 
@@ -69,12 +69,12 @@ export async function createTopics(
   options: TopicOptions,
 ): Promise<(DeclaredTopic & { created: boolean })[]> {
   const names = declarations.map(({ name }) => `${prefix}.${name}`);
-  return withCluster(settings, options, async (describe, cluster) => {
+  return withCluster(settings, options, async ({ cluster, describe, answering }) => {
     const before = await describe(names);
     const missing = declarations.filter((_, index) => before[index]?.state === 'missing');
     if (missing.length > 0) {
       const topics = missing.map((declaration) => topicRequest(prefix, declaration, cluster.brokerCount()));
-      const administrator = administrate(settings, options);
+      const administrator = administrate(answering, options);
       try {
         await administrator.connect();
         // Answers false when another one was quicker: then they are there as well.
@@ -102,7 +102,7 @@ export async function describeDeclared(
   options: TopicOptions,
 ): Promise<DeclaredTopic[]> {
   const names = declarations.map(({ name }) => `${prefix}.${name}`);
-  return withCluster(settings, options, async (describe, cluster) =>
+  return withCluster(settings, options, async ({ cluster, describe }) =>
     measure(await describe(names), declarations, cluster),
   );
 }
@@ -113,28 +113,46 @@ export async function describeTopics(
   names: string[],
   options: TopicOptions,
 ): Promise<TopicDescription[]> {
-  return withCluster(settings, options, (describe) => describe(names));
+  return withCluster(settings, options, ({ describe }) => describe(names));
+}
+
+interface Reached {
+  cluster: KafkaCluster;
+  describe(names: string[]): Promise<TopicDescription[]>;
+  /** The same settings, those brokers last that were asked and said nothing. */
+  answering: KafkaSettings;
+  silent: string[];
 }
 
 async function withCluster<T>(
   settings: KafkaSettings,
   options: TopicOptions,
-  work: (describe: (names: string[]) => Promise<TopicDescription[]>, cluster: KafkaCluster) => Promise<T>,
+  work: (reached: Reached) => Promise<T>,
 ): Promise<T> {
-  const cluster = makeCluster(settings, options);
-  const describe = async (names: string[]) => {
-    await cluster.learn(names);
-    return names.map((topic) => describeTopic(topic, cluster.topicState(topic)));
-  };
+  const reaching = reachCluster(settings, options);
+  const where = ` at ${settings.brokers.join(', ')}`;
   try {
-    await cluster.connect();
-    return await work(describe, cluster);
+    const connecting = reaching.connect();
+    if (!(await endsWithin(connecting, 3 * options.connectTimeoutMs, options.clock)))
+      throw new Problem('publish.unavailable', `Kafka gave no answer${where}`);
+    const cluster = await connecting;
+    const describe = async (names: string[]) => {
+      await cluster.learn(names);
+      return names.map((topic) => describeTopic(topic, cluster.topicState(topic)));
+    };
+    const silent = reaching.silent();
+    const brokers = [...settings.brokers.filter((one) => !silent.includes(one)), ...silent];
+    return await work({ cluster, describe, answering: { ...settings, brokers }, silent });
   } catch (error) {
+    if (error instanceof Problem) throw error;
     const { code, detail } = describeError(error);
     const problem = kindOf(code) === 'denied' ? 'publish.refused' : 'publish.unavailable';
-    throw new Problem(problem, `Kafka cannot be used: ${detail}`, error);
+    // What was answered was answered by one that is well.
+    const isUnheard = code === connectionLost || code === timedOut;
+    const place = isUnheard && !detail.includes(' at ') ? where : '';
+    throw new Problem(problem, `Kafka cannot be used: ${detail}${place}`, error);
   } finally {
-    cluster.destroy();
+    reaching.destroy();
   }
 }
 

@@ -5,7 +5,7 @@
 import { type KafkaTargetOptions, kafkaTargetDefaults, makeKafkaTarget } from '../../../src/publish/kafka';
 import { makeRelay, type Relay } from '../../../src/publish/relay';
 import { relayDefaults } from '../../../src/publish/relay-options';
-import { createTopics } from '../../../src/publish/topics';
+import { createTopics, describeTopics } from '../../../src/publish/topics';
 import { systemClock } from '../../../src/tools/clock';
 import { type KafkaCluster, kafkaAvailable, kafkaStartsWithinMs, startKafka } from '../../support/kafka';
 import { Kafka, logLevel } from '../../support/kafka-client';
@@ -236,7 +236,10 @@ describeWithNeighbour('Kafka', kafkaAvailable(), 'publishing while brokers fail'
   });
 
   test('a first broker that is mute does not keep the others from being used', async () => {
+    const known = await create('seed', 1, 1);
     cluster.pause(0);
+    const asked = { ...times, clock };
+    expect(await describeTopics(settings('seed'), [known], asked)).toMatchObject([{ state: 'present' }]);
     const { target } = setUp('seed');
     // Its coordinator may be the mute one; that is taken over within seconds.
     const opened = () => target.open().then(() => true);

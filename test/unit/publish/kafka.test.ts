@@ -3,8 +3,10 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { kafkaTargetDefaults, makeKafkaTarget } from '../../../src/publish/kafka';
+import { reachCluster } from '../../../src/publish/kafka-cluster';
 import { describeTopics } from '../../../src/publish/topics';
 import { systemClock as clock } from '../../../src/tools/clock';
+import { startAdvertisingBroker } from '../../support/advertising-broker';
 import { freePort } from '../../support/free-port';
 import { watchOwnDelay } from '../../support/own-delay';
 
@@ -43,6 +45,28 @@ describe('a Kafka that says nothing', () => {
       message: `Kafka gave no answer at 127.0.0.1:${port}`,
     });
     expect(clock.nowMs() - startedMs - ownDelayMs()).toBeLessThan(1_000);
+  });
+
+  test('and is named first keeps nobody from being asked', async () => {
+    const { port } = server.address() as AddressInfo;
+    const answering = await startAdvertisingBroker({ host: '127.0.0.1', port });
+    const brokers = [`127.0.0.1:${port}`, answering.address];
+    const patient = { ...times, connectTimeoutMs: 600, requestTimeoutMs: 60_000 };
+    const described = await describeTopics({ ...settings(port), brokers }, ['t'], { ...patient, clock });
+    expect(described).toMatchObject([{ topic: 't', state: 'missing' }]);
+    const reaching = reachCluster({ ...settings(port), brokers }, { ...patient, clock });
+    await reaching.connect();
+    expect(reaching.silent()).toEqual([`127.0.0.1:${port}`]);
+    reaching.destroy();
+    await answering.close();
+  });
+
+  test('is named by whoever describes topics, too', async () => {
+    const { port } = server.address() as AddressInfo;
+    await expect(describeTopics(settings(port), ['t'], { ...times, clock })).rejects.toMatchObject({
+      code: 'publish.unavailable',
+      message: `Kafka gave no answer at 127.0.0.1:${port}`,
+    });
   });
 
   test('is let go at once when the service ends meanwhile', async () => {
