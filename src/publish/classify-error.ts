@@ -62,6 +62,29 @@ export function doubtOf(code: string): 'login' | 'certificates' | 'brokers' {
   return certificateCode.test(code) ? 'certificates' : 'brokers';
 }
 
+/** The coordinator is being found or loaded: seen on every new cluster. */
+export function isOfCoordinator(code: string): boolean {
+  return [
+    'GROUP_LOAD_IN_PROGRESS',
+    noCoordinator,
+    'NOT_COORDINATOR_FOR_GROUP',
+    'CONCURRENT_TRANSACTIONS',
+  ].includes(code);
+}
+
+/** Whoever is to grant the id, or to mend the topic behind it, has to know of what. */
+export function ofTransactionalId(code: string, transactionalId: string, brokers: number): string {
+  const why =
+    code === noCoordinator
+      ? `: __transaction_state has no leader or cannot be made, since its transaction.state.log.replication.factor must not exceed the number of brokers, ${brokers}`
+      : '';
+  return `${code} of the transactional id ${transactionalId}${why}`;
+}
+
+const noCoordinator = 'GROUP_COORDINATOR_NOT_AVAILABLE';
+/** The client may not write under its transactional id, or not even see it. */
+export const idRefused = 'TRANSACTIONAL_ID_AUTHORIZATION_FAILED';
+
 /** Codes after which the same bytes may be tried again at once: leadership moves, a connection breaks. */
 export function healsInAMoment(code: string): boolean {
   return [connectionLost, 'NOT_LEADER_FOR_PARTITION', 'LEADER_NOT_AVAILABLE', 'NETWORK_EXCEPTION'].includes(

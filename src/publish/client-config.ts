@@ -24,6 +24,11 @@ export interface ClusterTimes {
   requestTimeoutMs: number;
 }
 
+/** Of a producer in this role: the next one with it fences the one before. */
+export function transactionalIdOf({ clientId }: Pick<KafkaSettings, 'clientId'>, role: string): string {
+  return `${clientId}-${role}`;
+}
+
 /** Every broker that is named is tried before connecting fails. */
 export function clientConfig(settings: KafkaSettings, times: ClusterTimes): KafkaConfig {
   const { tls, sasl } = settings;

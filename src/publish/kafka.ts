@@ -6,10 +6,11 @@
 import { Problem } from '../model/problem';
 import type { FoundPage, KnownEnd } from '../model/topic-end';
 import type { Clock } from '../tools/clock';
-import { describeError, kindOf } from './classify-error';
-import type { KafkaSettings } from './client-config';
-import { type KafkaCluster, type Reaching, reachCluster, rotate, type TakenEpoch } from './kafka-cluster';
+import { describeError, idRefused, isOfCoordinator, kindOf, ofTransactionalId } from './classify-error';
+import { type KafkaSettings, transactionalIdOf } from './client-config';
+import type { KafkaCluster, TakenEpoch } from './kafka-cluster';
 import { makeProducer, type Producer } from './producer';
+import { type Reaching, reachCluster, rotate } from './reach-cluster';
 import { readOn } from './read-topics';
 import type { Batch, BrokerAddress, LeftUnread, PublishTarget, SendResult } from './target';
 
@@ -37,16 +38,7 @@ export const kafkaTargetDefaults = {
   repeatAfterMs: [100, 200, 400, 800],
 };
 
-/** The coordinator is being found or loaded: seen on every new cluster. */
-const coordinatorCodes = [
-  'GROUP_LOAD_IN_PROGRESS',
-  'GROUP_COORDINATOR_NOT_AVAILABLE',
-  'NOT_COORDINATOR_FOR_GROUP',
-  'CONCURRENT_TRANSACTIONS',
-];
 const coordinatorPauseMs = 100;
-/** Whoever is to give the right has to know of what. */
-const idRefused = 'TRANSACTIONAL_ID_AUTHORIZATION_FAILED';
 const farewellMs = 1_000;
 
 /** Nothing is connected before `open`. `open` throws `publish.refused` also when kafkajs is not 2.2.4. */
@@ -73,7 +65,7 @@ class KafkaTarget implements PublishTarget {
     private readonly options: KafkaTargetOptions,
   ) {
     this.topics = new Set(options.topics);
-    this.transactionalId = `${settings.clientId}-${options.role}`;
+    this.transactionalId = transactionalIdOf(settings, options.role);
   }
 
   async open(): Promise<void> {
@@ -85,12 +77,11 @@ class KafkaTarget implements PublishTarget {
     this.opened += 1;
     const reaching = reachCluster({ ...this.settings, brokers }, this.options);
     this.reaching = reaching;
+    const heard: Heard = { fault: null };
     try {
-      const taken = await this.within(3 * connectTimeoutMs, this.introduce(reaching));
+      const taken = await this.within(3 * connectTimeoutMs, this.introduce(reaching, heard));
       if (this.closed) throw new Problem('publish.unavailable', closedText);
-      if (taken === late) {
-        throw new Problem('publish.unavailable', `Kafka gave no answer at ${brokers.join(', ')}`);
-      }
+      if (taken === late) throw new Problem('publish.unavailable', unheardText(heard, brokers));
       const { cluster, epoch } = taken;
       this.cluster = cluster;
       this.epochForgottenAfterMs = epoch.forgottenAfterMs;
@@ -100,9 +91,9 @@ class KafkaTarget implements PublishTarget {
       if (error instanceof Problem) throw error;
       const { code, detail } = describeError(error);
       const problem = kindOf(code) === 'denied' ? 'publish.refused' : 'publish.unavailable';
-      const whose = code === idRefused ? ` of the transactional id ${this.transactionalId}` : '';
-      const where = detail.includes(' at ') ? '' : ` at ${brokers.join(', ')}`;
-      throw new Problem(problem, `Kafka cannot be used: ${detail}${whose}${where}`, error);
+      const said = code === idRefused ? ofTransactionalId(code, this.transactionalId, 0) : detail;
+      const where = said.includes(' at ') ? '' : ` at ${brokers.join(', ')}`;
+      throw new Problem(problem, `Kafka cannot be used: ${said}${where}`, error);
     }
   }
 
@@ -152,20 +143,20 @@ class KafkaTarget implements PublishTarget {
   }
 
   /** Connects, learns the topics, takes the epoch. Whoever waits for it bounds it, and ends it by destroying the client. */
-  private async introduce(reaching: Reaching): Promise<{ cluster: KafkaCluster; epoch: TakenEpoch }> {
+  private async introduce(
+    reaching: Reaching,
+    heard: Heard,
+  ): Promise<{ cluster: KafkaCluster; epoch: TakenEpoch }> {
     const cluster = await reaching.connect();
     await cluster.learn([...this.topics]);
     for (;;) {
       try {
-        return {
-          cluster,
-          epoch: await cluster.takeEpoch(
-            this.transactionalId,
-            await cluster.coordinatorOf(this.transactionalId),
-          ),
-        };
+        const coordinator = await cluster.coordinatorOf(this.transactionalId);
+        return { cluster, epoch: await cluster.takeEpoch(this.transactionalId, coordinator) };
       } catch (error) {
-        if (!coordinatorCodes.includes(describeError(error).code)) throw error;
+        const { code } = describeError(error);
+        if (!isOfCoordinator(code)) throw error;
+        heard.fault = ofTransactionalId(code, this.transactionalId, cluster.brokerCount());
       }
       await this.options.clock.wait(coordinatorPauseMs);
     }
@@ -192,6 +183,16 @@ class KafkaTarget implements PublishTarget {
       over.abort('over');
     }
   }
+}
+
+/** What the cluster said last of who gives out the epoch; null where it says nothing. */
+interface Heard {
+  fault: string | null;
+}
+
+function unheardText({ fault }: Heard, brokers: string[]): string {
+  if (fault === null) return `Kafka gave no answer at ${brokers.join(', ')}`;
+  return `Kafka cannot be used at ${brokers.join(', ')}: ${fault}`;
 }
 
 const late = Symbol('late');

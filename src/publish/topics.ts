@@ -6,13 +6,8 @@ import { Problem } from '../model/problem';
 import { type Clock, endsWithin } from '../tools/clock';
 import { connectionLost, describeError, kindOf, timedOut } from './classify-error';
 import type { ClusterTimes, KafkaSettings } from './client-config';
-import {
-  administrate,
-  type KafkaCluster,
-  type PartitionState,
-  reachCluster,
-  type TopicState,
-} from './kafka-cluster';
+import { administrate, type KafkaCluster, type PartitionState, type TopicState } from './kafka-cluster';
+import { reachCluster } from './reach-cluster';
 
 /** One entry of deploy/topics.json; the topic's name is the prefix, a dot and `name`. */
 export interface TopicDeclaration {

@@ -27,11 +27,11 @@ const int32 = (value: number): Buffer => {
 const text = (value: string): Buffer => Buffer.concat([int16(value.length), Buffer.from(value)]);
 const list = (...items: Buffer[]): Buffer => Buffer.concat([int32(items.length), ...items]);
 
-/** Every topic, partition and coordinator is said to be at `advertised`. */
-export async function startAdvertisingBroker(advertised: {
-  host: string;
-  port: number;
-}): Promise<AdvertisingBroker> {
+/** Every topic, partition and coordinator is said to be at `advertised`; with a Kafka error code, no coordinator is. */
+export async function startAdvertisingBroker(
+  advertised: { host: string; port: number },
+  coordinatorCode = 0,
+): Promise<AdvertisingBroker> {
   const place = Buffer.concat([int32(1), text(advertised.host), int32(advertised.port)]);
   const answers: Record<number, (version: number) => Buffer> = {
     [apiVersions]: (version) => {
@@ -40,7 +40,7 @@ export async function startAdvertisingBroker(advertised: {
       return Buffer.concat([int16(0), list(...ranges), ...(version > 0 ? [int32(0)] : [])]);
     },
     [metadata]: () => Buffer.concat([list(Buffer.concat([place, int16(-1)])), int32(1), list()]),
-    [findCoordinator]: () => Buffer.concat([int32(0), int16(0), int16(-1), place]),
+    [findCoordinator]: () => Buffer.concat([int32(0), int16(coordinatorCode), int16(-1), place]),
   };
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {

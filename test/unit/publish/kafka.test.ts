@@ -3,7 +3,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { kafkaTargetDefaults, makeKafkaTarget } from '../../../src/publish/kafka';
-import { reachCluster } from '../../../src/publish/kafka-cluster';
+import { reachCluster } from '../../../src/publish/reach-cluster';
 import { describeTopics } from '../../../src/publish/topics';
 import { systemClock as clock } from '../../../src/tools/clock';
 import { startAdvertisingBroker } from '../../support/advertising-broker';
@@ -21,6 +21,17 @@ const settings = (...ports: number[]) => ({
 
 const targetOf = (...ports: number[]) =>
   makeKafkaTarget(settings(...ports), { ...kafkaTargetDefaults, ...times, clock, topics: ['t'] });
+
+test('where brokers answer that nobody gives out epochs, that is told, with the id and the topic behind it', async () => {
+  const broker = await startAdvertisingBroker({ host: '127.0.0.1', port: 1 }, 15);
+  const settings = { brokers: [broker.address], clientId: 'unit', tls: null, sasl: null };
+  const target = makeKafkaTarget(settings, { ...kafkaTargetDefaults, ...times, clock, topics: [] });
+  await expect(target.open()).rejects.toMatchObject({
+    code: 'publish.unavailable',
+    message: `Kafka cannot be used at ${broker.address}: GROUP_COORDINATOR_NOT_AVAILABLE of the transactional id unit-relay-0: __transaction_state has no leader or cannot be made, since its transaction.state.log.replication.factor must not exceed the number of brokers, 1`,
+  });
+  await broker.close();
+});
 
 describe('a Kafka that says nothing', () => {
   let server: Server;
