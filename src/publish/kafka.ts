@@ -151,14 +151,33 @@ class KafkaTarget implements PublishTarget {
     await cluster.learn([...this.topics]);
     for (;;) {
       try {
-        const coordinator = await cluster.coordinatorOf(this.transactionalId);
-        return { cluster, epoch: await cluster.takeEpoch(this.transactionalId, coordinator) };
+        return { cluster, epoch: await this.takeEpoch(cluster, heard) };
       } catch (error) {
         const { code } = describeError(error);
         if (!isOfCoordinator(code)) throw error;
         heard.fault = ofTransactionalId(code, this.transactionalId, cluster.brokerCount());
       }
       await this.options.clock.wait(coordinatorPauseMs);
+    }
+  }
+
+  /**
+   * From whoever gives it out. One that hangs is left once another broker says that somebody else does; one that is slow, and
+   * does still, is waited for.
+   */
+  private async takeEpoch(cluster: KafkaCluster, heard: Heard): Promise<TakenEpoch> {
+    const patienceMs = this.options.connectTimeoutMs / 3;
+    for (let node = await cluster.coordinatorOf(this.transactionalId); ; ) {
+      const asked = node;
+      const taking = cluster.takeEpoch(this.transactionalId, asked);
+      while (node === asked) {
+        const taken = await this.within(patienceMs, taking);
+        if (taken !== late) return taken;
+        heard.fault = null;
+        const naming = cluster.coordinatorOf(this.transactionalId, asked);
+        const named = await this.within(patienceMs, naming).catch(() => late);
+        if (typeof named === 'number') node = named;
+      }
     }
   }
 
