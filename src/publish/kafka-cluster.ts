@@ -71,8 +71,8 @@ export interface KafkaCluster extends TopicReader {
   /** As last learned; null before that. */
   topicState(topic: string): TopicState | null;
   brokerCount(): number;
-  /** `min.insync.replicas` of a topic as its brokers have it; null where they do not tell us. */
-  minInSync(topic: string): Promise<number | null>;
+  /** Of these settings of a topic those that its brokers tell us. */
+  settingsOf(topic: string, names: string[]): Promise<Map<string, string>>;
   /** Where a node is reached, as last learned. */
   addressOf(node: number): BrokerAddress | null;
   /** One request to one broker, waiting for all in-sync replicas. Throws what kafkajs throws when no answer came. */
@@ -118,7 +118,7 @@ export function makeCluster(settings: KafkaSettings, times: ClusterTimes): Kafka
       const epoch = await broker.initProducerId({ transactionalId, transactionTimeout: 60_000 });
       return {
         ...epoch,
-        forgottenAfterMs: await toldNumber(broker, brokerResource, String(coordinator), expirySetting),
+        forgottenAfterMs: await toldExpiry(broker, coordinator),
       };
     },
     async learn(topics) {
@@ -137,9 +137,9 @@ export function makeCluster(settings: KafkaSettings, times: ClusterTimes): Kafka
       return { code: errorName(found.topicErrorCode), partitions };
     },
     brokerCount: () => brokerPool.metadata?.brokers.length ?? 0,
-    async minInSync(topic) {
+    async settingsOf(topic, names) {
       const broker = await brokerPool.findConnectedBroker();
-      return toldNumber(broker, topicResource, topic, 'min.insync.replicas');
+      return toldSettings(broker, topicResource, topic, names);
     },
     addressOf(node) {
       const found = brokerPool.metadata?.brokers.find(({ nodeId }) => nodeId === node);
@@ -173,18 +173,27 @@ const topicResource = 2;
 const brokerResource = 4;
 const expirySetting = 'transactional.id.expiration.ms';
 
+async function toldExpiry(broker: Broker, node: number): Promise<number | null> {
+  const told = await toldSettings(broker, brokerResource, String(node), [expirySetting]);
+  const expiryMs = Number(told.get(expirySetting));
+  return expiryMs > 0 ? expiryMs : null;
+}
+
 /** Whoever may not ask for settings, as most may not for a broker's, is refused; the connection stays. */
-async function toldNumber(
+async function toldSettings(
   broker: Broker,
   type: number,
   name: string,
-  setting: string,
-): Promise<number | null> {
-  const resources = [{ type, name, configNames: [setting] }];
+  settings: string[],
+): Promise<Map<string, string>> {
+  const resources = [{ type, name, configNames: settings }];
   const answer = await broker.describeConfigs({ resources }).catch(() => null);
   const entries = answer?.resources.flatMap(({ configEntries }) => configEntries) ?? [];
-  const told = Number(entries.find(({ configName }) => configName === setting)?.configValue);
-  return told > 0 ? told : null;
+  return new Map(
+    entries.flatMap(({ configName, configValue }) =>
+      configValue === null || !settings.includes(configName) ? [] : [[configName, configValue]],
+    ),
+  );
 }
 
 const pieceBytesMax = 1_048_576;

@@ -32,7 +32,7 @@ export interface TopicDescription {
 
 /** A declared topic as it is. */
 export interface DeclaredTopic extends TopicDescription {
-  /** How it is less than declared; null where it is not. */
+  /** How it is less than declared, or keeps something else; null where it does not. */
   below: string | null;
   /** How many of its partitions cannot be written now, and why; null where all can, as far as the cluster tells. */
   unwritable: string | null;
@@ -160,11 +160,14 @@ async function measure(
   return Promise.all(
     topics.map(async (topic, index) => {
       if (topic.state !== 'present') return { ...topic, below: null, unwritable: null };
-      const minInSync = await cluster.minInSync(topic.topic);
+      const told = await cluster.settingsOf(topic.topic, [inSyncSetting, sizeSetting, cleanupSetting]);
+      const minInSync = Number(told.get(inSyncSetting)) || null;
       const copies = { replicas: topic.replicas, minInSync, brokers };
+      const declared = declarations[index] as TopicDeclaration;
+      const below = [unlikeDeclared(told, declared.config), belowDeclared(copies, declared)];
       return {
         ...topic,
-        below: belowDeclared(copies, declarations[index] as TopicDeclaration),
+        below: below.filter((one) => one !== null).join(' and ') || null,
         unwritable: unwritable(cluster.topicState(topic.topic)?.partitions ?? [], minInSync),
       };
     }),
@@ -196,7 +199,7 @@ export function belowDeclared(
   { replicas, minInSync, brokers }: Copies,
   { replicationFactor, config }: Pick<TopicDeclaration, 'replicationFactor' | 'config'>,
 ): string | null {
-  const declaredInSync = Number(config['min.insync.replicas'] ?? 1);
+  const declaredInSync = Number(config[inSyncSetting] ?? 1);
   const few = [
     ...(replicas < replicationFactor
       ? [`${counted(replicas, 'replica')} of ${replicationFactor} declared`]
@@ -210,6 +213,26 @@ export function belowDeclared(
   return `${few.join(' and ')}${reason}`;
 }
 
+/** How a topic takes less at once than is declared, or keeps another part of it; null where it does not, or does not tell. */
+export function unlikeDeclared(
+  told: ReadonlyMap<string, string>,
+  config: TopicDeclaration['config'],
+): string | null {
+  const [size, declaredSize] = [told.get(sizeSetting), config[sizeSetting]];
+  const [cleanup, declaredCleanup] = [told.get(cleanupSetting), config[cleanupSetting]];
+  const unlike = [
+    ...(Number(size) < Number(declaredSize) ? [`${sizeSetting} ${size} of ${declaredSize} declared`] : []),
+    ...(cleanup !== undefined && declaredCleanup !== undefined && cleanup !== declaredCleanup
+      ? [`${cleanupSetting} ${cleanup} where ${declaredCleanup} is declared`]
+      : []),
+  ];
+  return unlike.length === 0 ? null : unlike.join(' and ');
+}
+
+const inSyncSetting = 'min.insync.replicas';
+const sizeSetting = 'max.message.bytes';
+const cleanupSetting = 'cleanup.policy';
+
 function counted(count: number, what: string): string {
   return `${count} ${what}${count === 1 ? '' : 's'}`;
 }
@@ -217,9 +240,9 @@ function counted(count: number, what: string): string {
 function topicRequest(prefix: string, declaration: TopicDeclaration, brokers: number) {
   const replicationFactor = Math.min(declaration.replicationFactor, Math.max(1, brokers));
   const config = { ...declaration.config };
-  const inSync = config['min.insync.replicas'];
+  const inSync = config[inSyncSetting];
   if (inSync !== undefined && Number(inSync) > replicationFactor) {
-    config['min.insync.replicas'] = String(replicationFactor);
+    config[inSyncSetting] = String(replicationFactor);
   }
   return {
     topic: `${prefix}.${declaration.name}`,

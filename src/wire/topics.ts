@@ -23,7 +23,7 @@ export async function createDeclaredTopics(
 }
 
 /**
- * What `check` says of Kafka: a warning where a topic has fewer copies than declared. Rejects with
+ * What `check` says of Kafka: a warning where a topic has less than declared. Rejects with
  * `CheckFailure` where one is not there, cannot be written by what the brokers say of it, or was not by what the relay
  * last told, and with the settings to look at where Kafka cannot be asked: brokers that say nothing are given 4 s.
  */
@@ -81,7 +81,7 @@ export function kafkaFound(topics: DeclaredTopic[], alerts: Alert[]): Found {
     .map(({ name, annotations }) => `${name}: ${annotations.description}`);
   if (stuck.length + told.length > 0) throw new CheckFailure([...stuck, ...told].join('; '), writeAgain);
   const below = topics.flatMap(({ topic, below }) => (below === null ? [] : [`${topic} has ${below}`]));
-  if (below.length > 0) return { detail: below.join('; '), next: moreCopies };
+  if (below.length > 0) return { detail: below.join('; '), next: asDeclared };
   return { detail: `${topics.length} topics are there`, next: null };
 }
 
@@ -95,6 +95,6 @@ function saysUnwritten({ name, state, quietSinceMs }: Alert): boolean {
   return names.includes(name) && state === 'firing' && quietSinceMs === null;
 }
 
-/** Kafka changes neither by itself when a broker comes, and we change no topic that is there. */
-const moreCopies =
-  'With brokers enough, raise both with kafka-reassign-partitions.sh and kafka-configs.sh: until then fewer lost disks lose what was sent.';
+/** Kafka changes none by itself when a broker comes, and we change no topic that is there. */
+const asDeclared =
+  'With brokers enough, raise replicas with kafka-reassign-partitions.sh, and set what else is declared with kafka-configs.sh: until then fewer lost disks lose what was sent, a large record is refused, or the last state of a key is deleted.';

@@ -27,19 +27,30 @@ const int32 = (value: number): Buffer => {
 const text = (value: string): Buffer => Buffer.concat([int16(value.length), Buffer.from(value)]);
 const list = (...items: Buffer[]): Buffer => Buffer.concat([int32(items.length), ...items]);
 
-/** Every topic, partition and coordinator is said to be at `advertised`; with a Kafka error code, no coordinator is. */
+export type Advertised = {
+  /** Kafka's error code of the coordinator; 0 when left out: it is there. */
+  coordinatorCode?: number;
+  /** Of one partition; no topic is there when it is left out. */
+  topic?: string;
+};
+
+/** Every topic, partition and coordinator is said to be at `advertised`. */
 export async function startAdvertisingBroker(
   advertised: { host: string; port: number },
-  coordinatorCode = 0,
+  { coordinatorCode = 0, topic }: Advertised = {},
 ): Promise<AdvertisingBroker> {
   const place = Buffer.concat([int32(1), text(advertised.host), int32(advertised.port)]);
+  const nodes = list(int32(1));
+  const partition = Buffer.concat([int16(0), int32(0), int32(1), nodes, nodes]);
+  const topics =
+    topic === undefined ? [] : [Buffer.concat([int16(0), text(topic), Buffer.alloc(1), list(partition)])];
   const answers: Record<number, (version: number) => Buffer> = {
     [apiVersions]: (version) => {
       const known = [apiVersions, metadata, findCoordinator, initProducerId];
       const ranges = known.map((key) => Buffer.concat([int16(key), int16(0), int16(1)]));
       return Buffer.concat([int16(0), list(...ranges), ...(version > 0 ? [int32(0)] : [])]);
     },
-    [metadata]: () => Buffer.concat([list(Buffer.concat([place, int16(-1)])), int32(1), list()]),
+    [metadata]: () => Buffer.concat([list(Buffer.concat([place, int16(-1)])), int32(1), list(...topics)]),
     [findCoordinator]: () => Buffer.concat([int32(0), int16(coordinatorCode), int16(-1), place]),
   };
   const sockets = new Set<Socket>();

@@ -107,6 +107,16 @@ describeWithNeighbour('Kafka', kafkaAvailable(), 'publishing to two brokers', ()
     ]);
   });
 
+  test('a topic that takes less at once, or keeps another part, than is declared says so', async () => {
+    const config = { 'max.message.bytes': '1000', 'cleanup.policy': 'delete' };
+    await create(declaration('unlike', 1, config));
+    const wanted = declaration('unlike', 1, { 'max.message.bytes': '1048576' });
+    const [found] = await create(wanted);
+    expect(found!.below).toMatch(
+      /^max\.message\.bytes 1000 of 1048576 declared and cleanup\.policy delete where compact is declared and 2 replicas/,
+    );
+  });
+
   test('the broker that leads a partition is known by its address, and of what is not there none is', async () => {
     await create(declaration('led', 1));
     const target = makeTarget('led', { topics: ['tramline.led'] });

@@ -1,5 +1,5 @@
 // Whoever counts on three copies must hear that there are two: a topic is held against its declaration in counts.
-import { belowDeclared } from '../../../src/publish/topics';
+import { belowDeclared, unlikeDeclared } from '../../../src/publish/topics';
 
 const declared = { replicationFactor: 3, config: { 'min.insync.replicas': '2' } };
 
@@ -22,4 +22,19 @@ test('a declaration without a least number in sync asks for one', () => {
   expect(
     belowDeclared({ replicas: 1, minInSync: 1, brokers: 1 }, { replicationFactor: 1, config: {} }),
   ).toBeNull();
+});
+
+test.each([
+  [{}, null],
+  [{ 'max.message.bytes': '1048588', 'cleanup.policy': 'compact' }, null],
+  [{ 'max.message.bytes': '1000000' }, 'max.message.bytes 1000000 of 1048576 declared'],
+  [{ 'cleanup.policy': 'delete' }, 'cleanup.policy delete where compact is declared'],
+  [
+    { 'max.message.bytes': '1', 'cleanup.policy': 'compact,delete' },
+    'max.message.bytes 1 of 1048576 declared and cleanup.policy compact,delete where compact is declared',
+  ],
+])('%j is held against a size and a policy', (told, unlike) => {
+  const config = { 'max.message.bytes': '1048576', 'cleanup.policy': 'compact' };
+  expect(unlikeDeclared(new Map(Object.entries(told)), config)).toBe(unlike);
+  expect(unlikeDeclared(new Map(Object.entries(told)), {})).toBeNull();
 });

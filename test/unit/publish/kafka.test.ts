@@ -23,7 +23,7 @@ const targetOf = (...ports: number[]) =>
   makeKafkaTarget(settings(...ports), { ...kafkaTargetDefaults, ...times, clock, topics: ['t'] });
 
 test('where brokers answer that nobody gives out epochs, that is told, with the id and the topic behind it', async () => {
-  const broker = await startAdvertisingBroker({ host: '127.0.0.1', port: 1 }, 15);
+  const broker = await startAdvertisingBroker({ host: '127.0.0.1', port: 1 }, { coordinatorCode: 15 });
   const settings = { brokers: [broker.address], clientId: 'unit', tls: null, sasl: null };
   const target = makeKafkaTarget(settings, { ...kafkaTargetDefaults, ...times, clock, topics: [] });
   await expect(target.open()).rejects.toMatchObject({

@@ -3,7 +3,7 @@
  */
 import type { Alert } from '../../../src/model/alert';
 import { CheckFailure } from '../../../src/operations/check';
-import type { DeclaredTopic } from '../../../src/publish/topics';
+import type { DeclaredKafka, DeclaredTopic } from '../../../src/publish/topics';
 import { heardOf, kafkaFound } from '../../../src/wire/topics';
 
 const topic = (extra: Partial<DeclaredTopic> = {}): DeclaredTopic => ({
@@ -35,9 +35,20 @@ const alert = (name: string, extra: Partial<Alert> = {}): Alert => ({
   ...extra,
 });
 
-const failureOf = (topics: DeclaredTopic[], alerts: Alert[]): CheckFailure => {
+const kafka = (topics: DeclaredTopic[], extra: Partial<DeclaredKafka> = {}): DeclaredKafka => ({
+  topics,
+  silent: [],
+  faults: [],
+  ...extra,
+});
+
+const failureOf = (
+  topics: DeclaredTopic[],
+  alerts: Alert[],
+  extra: Partial<DeclaredKafka> = {},
+): CheckFailure => {
   try {
-    return kafkaFound(topics, alerts) as never;
+    return kafkaFound(kafka(topics, extra), alerts) as never;
   } catch (error) {
     return error as CheckFailure;
   }
@@ -50,7 +61,7 @@ test('all is well where the topics are there and nobody is told that they are no
     // Held against flapping: it is written again.
     alert('TramlineTopicDenied', { quietSinceMs: 1 }),
   ];
-  expect(kafkaFound([topic()], others)).toEqual({ detail: '1 topics are there', next: null });
+  expect(kafkaFound(kafka([topic()]), others)).toEqual({ detail: '1 topics are there', next: null });
 });
 
 test.each([
@@ -79,6 +90,21 @@ test('what the brokers cannot write fails before anybody is told of it, and name
   const few = '6 of 6 partitions with 1 in sync, where a write waits for 2';
   const failure = failureOf([topic({ unwritable: few }), topic({ topic: 't.other.v1' })], []);
   expect(failure.message).toBe(`t.equipment.v1 has ${few}`);
+});
+
+test('a leader that is not reached fails, though the brokers tell of it well', () => {
+  const fault =
+    'the broker that leads 12 of 36 partitions is not reached: no connection at b:9 (ECONNREFUSED)';
+  const failure = failureOf([topic()], [], { faults: [fault] });
+  expect([failure.message, failure.next]).toEqual([fault, expect.stringContaining('advertised.listeners')]);
+});
+
+test('a named broker that is mute is told by its name, and fails nothing', () => {
+  const found = kafkaFound(kafka([topic()], { silent: ['kafka-1:9092'] }), []);
+  expect(found).toEqual({
+    detail: 'kafka-1:9092 gave no answer, and another did',
+    next: 'Look at that broker, or take it out of KAFKA_BROKERS.',
+  });
 });
 
 test('brokers that say nothing are named before the check itself gives up', async () => {
