@@ -73,6 +73,8 @@ export interface KafkaCluster extends TopicReader {
   brokerCount(): number;
   /** Of these settings of a topic those that its brokers tell us. */
   settingsOf(topic: string, names: string[]): Promise<Map<string, string>>;
+  /** Ends once the node has answered, whatever it says of the topic. Throws what kafkajs throws. */
+  hear(node: number, topic: string): Promise<void>;
   /** Where a node is reached, as last learned. */
   addressOf(node: number): BrokerAddress | null;
   /** One request to one broker, waiting for all in-sync replicas. Throws what kafkajs throws when no answer came. */
@@ -140,6 +142,10 @@ export function makeCluster(settings: KafkaSettings, times: ClusterTimes): Kafka
     async settingsOf(topic, names) {
       const broker = await brokerPool.findConnectedBroker();
       return toldSettings(broker, topicResource, topic, names);
+    },
+    async hear(node, topic) {
+      const broker = await cluster.findBroker({ nodeId: node });
+      await broker.metadata([topic]);
     },
     addressOf(node) {
       const found = brokerPool.metadata?.brokers.find(({ nodeId }) => nodeId === node);

@@ -5,9 +5,10 @@
 import { Problem } from '../model/problem';
 import { type Clock, endsWithin } from '../tools/clock';
 import { connectionLost, describeError, kindOf, timedOut } from './classify-error';
-import type { ClusterTimes, KafkaSettings } from './client-config';
+import { type ClusterTimes, type KafkaSettings, transactionalIdOf } from './client-config';
 import { administrate, type KafkaCluster, type PartitionState, type TopicState } from './kafka-cluster';
 import { reachCluster } from './reach-cluster';
+import { epochFault, unreachedLeaders } from './reach-leaders';
 
 /** One entry of deploy/topics.json; the topic's name is the prefix, a dot and `name`. */
 export interface TopicDeclaration {
@@ -47,6 +48,15 @@ export interface Copies {
 
 export interface TopicOptions extends ClusterTimes {
   clock: Clock;
+}
+
+/** The declared topics, and what else keeps events from them. */
+export interface DeclaredKafka {
+  topics: DeclaredTopic[];
+  /** Named brokers that said nothing until another answered. */
+  silent: string[];
+  /** A sentence for each leader that is not reached, and for an epoch that nobody gives out. */
+  faults: string[];
 }
 
 const leaderWaitMsMax = 10_000;
@@ -89,17 +99,27 @@ export async function createTopics(
   });
 }
 
-/** The declared topics as they are. Throws `publish.unavailable` or `publish.refused`. */
+const faultMsMax = 1_500;
+
+/**
+ * The declared topics as they are, and whether a producer in this role could write to them: its epoch and then the leaders
+ * are asked for 1500 ms each at most. Throws `publish.unavailable` or `publish.refused`.
+ */
 export async function describeDeclared(
   settings: KafkaSettings,
   prefix: string,
   declarations: TopicDeclaration[],
-  options: TopicOptions,
-): Promise<DeclaredTopic[]> {
+  options: TopicOptions & { role: string },
+): Promise<DeclaredKafka> {
+  const { clock, role } = options;
   const names = declarations.map(({ name }) => `${prefix}.${name}`);
-  return withCluster(settings, options, async ({ cluster, describe }) =>
-    measure(await describe(names), declarations, cluster),
-  );
+  return withCluster(settings, options, async ({ cluster, describe, silent }) => {
+    const topics = await measure(await describe(names), declarations, cluster);
+    const epoch = await epochFault(cluster, transactionalIdOf(settings, role), faultMsMax, clock);
+    // Last: who is connected may be asked from then on, also where it says nothing.
+    const leaders = await unreachedLeaders(cluster, names, faultMsMax, clock);
+    return { topics, silent, faults: [...leaders, ...(epoch === null ? [] : [epoch])] };
+  });
 }
 
 /** The topics as they are, in the order asked for. Throws `publish.unavailable` or `publish.refused`. */

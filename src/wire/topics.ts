@@ -7,7 +7,7 @@ import type { Alert } from '../model/alert';
 import { CheckFailure, type Found } from '../operations/check';
 import { describeError, doubtOf } from '../publish/classify-error';
 import { kafkaTargetDefaults } from '../publish/kafka';
-import { createTopics, type DeclaredTopic, describeDeclared } from '../publish/topics';
+import { createTopics, type DeclaredKafka, type DeclaredTopic, describeDeclared } from '../publish/topics';
 import { endsWithin, systemClock } from '../tools/clock';
 import { kafkaOptions } from './options';
 import { declaredTopics } from './package-files';
@@ -23,21 +23,21 @@ export async function createDeclaredTopics(
 }
 
 /**
- * What `check` says of Kafka: a warning where a topic has less than declared. Rejects with
- * `CheckFailure` where one is not there, cannot be written by what the brokers say of it, or was not by what the relay
- * last told, and with the settings to look at where Kafka cannot be asked: brokers that say nothing are given 4 s.
+ * What `check` says of Kafka: a warning where a topic has less than declared, or a named broker says nothing. Rejects with
+ * `CheckFailure` where one is not there, cannot be written by what the brokers say of it, is led by one that is not reached,
+ * or was not written by what the relay last told, and with the settings to look at where Kafka cannot be asked: brokers that say nothing are given 4 s.
  */
 export async function checkTopics(settings: Settings, listAlerts: () => Promise<Alert[]>): Promise<Found> {
   const kafka = kafkaOptions(settings);
   if (kafka === null) throw new Error('no broker is named');
   const options = { ...kafkaTargetDefaults, clock: systemClock };
-  const described = describeDeclared(kafka, settings.kafkaTopicPrefix, declaredTopics(), options);
+  const asked = describeDeclared(kafka, settings.kafkaTopicPrefix, declaredTopics(), options);
   // That the store does not answer is told in a line of its own.
-  const [topics, alerts] = await Promise.all([
-    heardOf(described, kafka.brokers, heardMsMax).catch(unasked),
+  const [described, alerts] = await Promise.all([
+    heardOf(asked, kafka.brokers, heardMsMax).catch(unasked),
     listAlerts().catch(() => []),
   ]);
-  return kafkaFound(topics, alerts);
+  return kafkaFound(described, alerts);
 }
 
 /** Shorter than the check waits for a part, which cannot say who is mute. */
@@ -66,7 +66,7 @@ function unasked(error: Error): never {
 }
 
 /** Throws `CheckFailure` with the topics that are not there, else with all that keeps events from being written. */
-export function kafkaFound(topics: DeclaredTopic[], alerts: Alert[]): Found {
+export function kafkaFound({ topics, silent, faults }: DeclaredKafka, alerts: Alert[]): Found {
   const absent = topics.filter(({ state }) => state !== 'present');
   if (absent.length > 0) {
     const isMissing = absent.some(({ state }) => state === 'missing');
@@ -79,15 +79,18 @@ export function kafkaFound(topics: DeclaredTopic[], alerts: Alert[]): Found {
   const told = alerts
     .filter(saysUnwritten)
     .map(({ name, annotations }) => `${name}: ${annotations.description}`);
-  if (stuck.length + told.length > 0) throw new CheckFailure([...stuck, ...told].join('; '), writeAgain);
+  const failed = [...stuck, ...faults, ...told];
+  if (failed.length > 0) throw new CheckFailure(failed.join('; '), writeAgain);
   const below = topics.flatMap(({ topic, below }) => (below === null ? [] : [`${topic} has ${below}`]));
-  if (below.length > 0) return { detail: below.join('; '), next: asDeclared };
-  return { detail: `${topics.length} topics are there`, next: null };
+  const mute = silent.map((broker) => `${broker} gave no answer, and another did`);
+  if (below.length + mute.length === 0) return { detail: `${topics.length} topics are there`, next: null };
+  const next = [...(below.length > 0 ? [asDeclared] : []), ...(mute.length > 0 ? [lookAtMute] : [])];
+  return { detail: [...mute, ...below].join('; '), next: next.join(' ') };
 }
 
 const createThem = 'Run `tramline migrate`: it creates what is missing.';
 const writeAgain =
-  'Bring the brokers back, or grant the client what it is refused: what waits is then written by itself.';
+  'Bring the brokers back, correct the `advertised.listeners` of one that is not reached, or grant the client what it is refused: what waits is then written by itself.';
 
 /** Whoever leads writes, and what it meets stands in the page: a refused transactional id is seen by nobody else. */
 function saysUnwritten({ name, state, quietSinceMs }: Alert): boolean {
@@ -98,3 +101,4 @@ function saysUnwritten({ name, state, quietSinceMs }: Alert): boolean {
 /** Kafka changes none by itself when a broker comes, and we change no topic that is there. */
 const asDeclared =
   'With brokers enough, raise replicas with kafka-reassign-partitions.sh, and set what else is declared with kafka-configs.sh: until then fewer lost disks lose what was sent, a large record is refused, or the last state of a key is deleted.';
+const lookAtMute = 'Look at that broker, or take it out of KAFKA_BROKERS.';

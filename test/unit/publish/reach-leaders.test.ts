@@ -1,0 +1,72 @@
+// Goal: topics that look well are not called so where their leader is not to be reached, or nobody gives out an epoch.
+// Method: a broker that tells of one topic, and where it and its leader are said to be.
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { kafkaTargetDefaults } from '../../../src/publish/kafka';
+import { describeDeclared } from '../../../src/publish/topics';
+import { systemClock as clock } from '../../../src/tools/clock';
+import { type Advertised, startAdvertisingBroker } from '../../support/advertising-broker';
+import { freePort } from '../../support/free-port';
+
+let closing: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const close of closing) await close();
+  closing = [];
+});
+
+async function mutePort(): Promise<number> {
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => sockets.add(socket.on('error', () => {})));
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  closing.push(() => {
+    for (const socket of sockets) socket.destroy();
+    return new Promise((resolve) => server.close(resolve));
+  });
+  return (server.address() as AddressInfo).port;
+}
+
+/** What is told of `tramline.one` by a broker that says that its leader listens there. */
+async function lookAt(port: number, advertised: Advertised = {}, before: string[] = []) {
+  const broker = await startAdvertisingBroker(
+    { host: '127.0.0.1', port },
+    { topic: 'tramline.one', ...advertised },
+  );
+  closing.push(() => broker.close());
+  const settings = { brokers: [...before, broker.address], clientId: 'unit', tls: null, sasl: null };
+  const declared = [{ name: 'one', partitions: 1, replicationFactor: 1, config: {} }];
+  const options = { ...kafkaTargetDefaults, connectTimeoutMs: 300, clock };
+  return describeDeclared(settings, 'tramline', declared, options);
+}
+
+const fault = (why: string) => `the broker that leads 1 of 1 partitions is not reached: ${why}`;
+
+test('a leader that advertises where nobody listens is told by that address', async () => {
+  const port = await freePort();
+  const { topics, faults } = await lookAt(port);
+  expect(topics).toMatchObject([{ state: 'present', below: null, unwritable: null }]);
+  expect(faults).toEqual([fault(`no connection at 127.0.0.1:${port} (ECONNREFUSED)`)]);
+});
+
+test('a leader that takes the connection and says nothing is told, in bounded time', async () => {
+  const port = await mutePort();
+  expect((await lookAt(port)).faults).toEqual([fault(`no answer at 127.0.0.1:${port}`)]);
+});
+
+test('a leader that answers is no fault, and a named broker that does not is told beside it', async () => {
+  const [leader, port] = [await startAdvertisingBroker({ host: '127.0.0.1', port: 1 }), await mutePort()];
+  closing.push(() => leader.close());
+  const found = await lookAt(Number(leader.address.split(':')[1]), {}, [`127.0.0.1:${port}`]);
+  expect(found).toMatchObject({ silent: [`127.0.0.1:${port}`], faults: [] });
+});
+
+test.each([
+  [
+    15,
+    'GROUP_COORDINATOR_NOT_AVAILABLE of the transactional id unit-relay-0: __transaction_state has no leader',
+  ],
+  [53, 'TRANSACTIONAL_ID_AUTHORIZATION_FAILED of the transactional id unit-relay-0'],
+])('that nobody gives out epochs, code %i, is told with the id', async (coordinatorCode, said) => {
+  const { faults } = await lookAt(await freePort(), { coordinatorCode });
+  expect(faults).toEqual([expect.stringContaining('no connection'), expect.stringContaining(said)]);
+});
