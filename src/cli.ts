@@ -1,4 +1,4 @@
-#!/usr/bin/env -S env MALLOC_ARENA_MAX=2 node --max-semi-space-size=16 --initial-old-space-size=24 --heap-growing-percent=45
+#!/usr/bin/env -S env MALLOC_ARENA_MAX=2 node --max-semi-space-size=16 --initial-old-space-size=24 --heap-growing-percent=45 --no-allocation-site-pretenuring
 /**
  * The command line as a process: its words, its streams, its exit code. What the words mean is in commands/, which is
  * loaded once this is known to be a Node that can.
