@@ -5,6 +5,7 @@
 import type { EquipmentNames } from '../../../src/model/equipment-names';
 import { openPostgres } from '../../../src/store/postgres/open-postgres';
 import { postgresSettingsFor } from '../../contract/open-postgres';
+import { deliveryOf, hintOf } from '../../contract/store-hand';
 import { describeWithNeighbour } from '../../support/neighbour';
 import { type PostgresServer, postgresAvailable, startPostgres } from '../../support/postgres';
 import { until } from '../../support/until';
@@ -19,6 +20,43 @@ describeWithNeighbour(
       server = await startPostgres();
     });
     afterAll(() => server.stop());
+
+    test('ten thousand hints that come together are taken, however their statements were planned', async () => {
+      const name = await server.createDatabase();
+      const store = await openPostgres(postgresSettingsFor(server.url(name)), () => Date.UTC(2026));
+      let next = 0;
+      const group = (deliveries: number, each: number) =>
+        Promise.all(
+          Array.from({ length: deliveries }, () => {
+            const hints = Array.from({ length: each }, () => {
+              next += 1;
+              return { ...hintOf(`${next}`, `org-${next % 50}`), user: `user-${next}` };
+            });
+            return store.put(
+              deliveryOf(1, hints, { traceparent: `00-${'ab'.repeat(16)}-${'cd'.repeat(8)}-01` }),
+            );
+          }),
+        );
+      // Enough for a plan that is made for no values.
+      for (let times = 0; times < 60; times += 1) await group(10, 1);
+      for (let times = 0; times < 3; times += 1) await group(500, 20);
+      next -= 10_000;
+      await group(500, 20);
+      expect(await store.ledger()).toMatchObject({ accepted: 40_600, waiting: 40_600 });
+      await store.close();
+    }, 60_000);
+
+    test('an address that has lost its task is the fault of the delivery that names it alone', async () => {
+      const name = await server.createDatabase();
+      const store = await openPostgres(postgresSettingsFor(server.url(name)), () => Date.UTC(2026));
+      await store.put(deliveryOf(1, [hintOf('1')]));
+      await server.query('DELETE FROM tasks; DELETE FROM hints', name);
+      const put = (id: string) => store.put(deliveryOf(1, [hintOf(id)]));
+      const [named, beside] = await Promise.allSettled([put('1'), put('2')]);
+      expect(named).toMatchObject({ reason: { code: 'store.refused', message: 'an address has no task' } });
+      expect(beside).toMatchObject({ value: { due: 1 } });
+      await store.close();
+    });
 
     test('naming new equipment reads the rows of its names alone, however much is known', async () => {
       const [calls, pieces] = [40, 25];
