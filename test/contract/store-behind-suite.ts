@@ -464,6 +464,23 @@ export function storeBehindSuite(name: string, open: () => Promise<StoreUnderTes
       expect((await hand.records())[0]!.sequence).toBeGreaterThan(nowMs + 2);
     });
 
+    test.each<{ anotherLog: true } | { lost: number }>([{ anotherLog: true }, { lost: 3 }])(
+      'a place that a resource has left, of which the deletion never goes out, is left once it is published anew: %j',
+      async (gone) => {
+        await hand.publish('1', 'a');
+        await hand.sendAll();
+        await hand.publish('1', 'a', { organizationId: '9' });
+        await hand.store.noteFound({ topic, partition: 2, nextOffset: '0', records: [], ...gone });
+        await hand.store.allFound();
+        expect(await hand.records()).toEqual([]);
+        await hand.publish('1', 'a', { organizationId: '9' });
+        expect((await hand.records()).map(({ key }) => key).sort()).toEqual([
+          '4711/equipment/1',
+          '9/equipment/1',
+        ]);
+      },
+    );
+
     test('what waits under a number that another log can have had never goes out, and is published anew', async () => {
       await hand.publish('1', 'a');
       await hand.observe(terms);

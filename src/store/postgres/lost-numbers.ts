@@ -12,6 +12,7 @@ import type { Row } from './database';
 import { listWhole } from './list-whole';
 import { type ObservedRow, tellAccess, tellLater } from './observe';
 import { lockOrganizations } from './organization-rows';
+import { keepUnclaimed } from './unclaimed';
 
 /** Of a key: whether it is of the kind. */
 const isOfKind = `split_part(key, '/', 2) = $1`;
@@ -31,6 +32,8 @@ export async function noteGone(
   const ids = keys.map((key) => partsOf(key).organizationId);
   if (lost > 0) ids.push(...(await raiseAll(context, kind, floor)));
   await publishAnew(context, kind, keys, lost > 0);
+  // A deletion of what moved on was set aside as well: its former place is left once the resource is published anew.
+  await keepUnclaimed(context, keys);
   await listWhole(context, [...new Set(lost > 0 ? [...ids, ...(await listed(context))] : ids)]);
   if (kind === 'organization-access') await tellAll(context, [...new Set(ids)], organizations);
   return lost + keys.length;
@@ -110,7 +113,7 @@ async function publishAnew(
 ): Promise<void> {
   await database.run(
     `UPDATE tasks SET content_hash = '', wire_hash = '', deleted = false
-     WHERE kind = $1 AND published AND (($3::boolean AND NOT deleted) OR resource_id = ANY($2::text[]))`,
+     WHERE kind = $1 AND published AND (($3::boolean AND NOT deleted AND content_hash <> '') OR resource_id = ANY($2::text[]))`,
     kind,
     keys.map((key) => partsOf(key).id),
     all,

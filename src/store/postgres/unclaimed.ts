@@ -42,13 +42,22 @@ export async function noteUnclaimed(
     [...newest.values()].filter((one) => one.deleted === deleted).map(({ key }) => partsOf(key));
   const gone = stands(true);
   await database.run(forget, ...columnsOf(gone));
-  // What is published here under that key is known.
+  await keep(database, stands(false));
+}
+
+/** They may stand where these keys say, but for what is published here under that key. */
+export async function keepUnclaimed({ database }: Context, keys: string[]): Promise<void> {
+  if (keys.length > 0) await keep(database, keys.map(partsOf));
+}
+
+/** What is published here under that key is known. */
+async function keep(database: Context['database'], places: Place[]): Promise<void> {
   await database.run(
     `INSERT INTO unclaimed (kind, resource_id, organization_id)
      SELECT * FROM unnest($1::text[], $2::text[], $3::text[]) AS n (kind, resource_id, organization_id)
      WHERE NOT EXISTS (SELECT 1 FROM tasks t WHERE t.kind = n.kind AND t.resource_id = n.resource_id AND t.published
        AND t.organization_id = n.organization_id) ORDER BY 1, 2, 3 ON CONFLICT DO NOTHING`,
-    ...columnsOf(stands(false).filter(({ kind }) => kind !== 'organization-access')),
+    ...columnsOf(places.filter(({ kind }) => kind !== 'organization-access')),
   );
 }
 

@@ -10,6 +10,7 @@ import { numberFloorPrefix } from '../store-rules';
 import type { Context } from './context';
 import { listWhole } from './list-whole';
 import { tellAccess } from './observe';
+import { keepUnclaimed } from './unclaimed';
 
 /** Of a key: whether it is of the kind. */
 const isOfKind = `substr(key, instr(key, '/') + 1) LIKE ?1 || '/%'`;
@@ -26,6 +27,8 @@ export function noteGone(context: Context, { topic, lost = 0, anotherLog }: Foun
   const anew = lost > 0 ? whatMayDiffer(context, kind) : { organizationIds: [], told: [] };
   const ids = keys.map((key) => partsOf(key).organizationId);
   publishAnew(context, kind, keys, lost > 0);
+  // A deletion of what moved on was set aside as well: its former place is left once the resource is published anew.
+  keepUnclaimed(context, keys);
   listWhole(context, [...new Set([...anew.organizationIds, ...ids])]);
   const told = kind === 'organization-access' ? [...anew.told, ...ids] : [];
   for (const id of new Set(told)) tellAccess(context, id);
@@ -80,7 +83,7 @@ function whatMayDiffer({ database }: Context, kind: string): { organizationIds: 
 function publishAnew({ database }: Context, kind: string, keys: string[], all: boolean): void {
   database.run(
     `UPDATE tasks SET content_hash = '', wire_hash = '', deleted = 0 WHERE kind = ?1 AND published = 1
-       AND ((?3 AND deleted = 0) OR resource_id IN (SELECT value FROM json_each(?2)))`,
+       AND ((?3 AND deleted = 0 AND content_hash <> '') OR resource_id IN (SELECT value FROM json_each(?2)))`,
     kind,
     JSON.stringify(keys.map((key) => partsOf(key).id)),
     all ? 1 : 0,

@@ -24,6 +24,12 @@ export function noteUnclaimed(
   }
 }
 
+/** They may stand where these keys say, but for what is published here under that key. */
+export function keepUnclaimed({ database }: Context, keys: string[]): void {
+  for (const { kind, id, organizationId } of keys.map(partsOf))
+    if (kind !== 'organization-access') database.run(keepOne, kind, id, organizationId);
+}
+
 const forgetOne = 'DELETE FROM unclaimed WHERE kind = ? AND resource_id = ? AND organization_id = ?';
 /** What is published here under that key is known. */
 const keepOne = `INSERT INTO unclaimed (kind, resource_id, organization_id) SELECT ?1, ?2, ?3
