@@ -45,14 +45,7 @@ async function putPlain(context: Context, deliveries: Delivery[]): Promise<Accep
        $22) AS ids`,
     context.toldMs,
     context.settings.readGapMs,
-    deliveries.map(({ receivedAtMs }) => receivedAtMs),
-    deliveries.map(({ bodyHash }) => bodyHash),
-    deliveries.map(({ bytes }) => bytes),
-    deliveries.map(({ traceparent }) => traceparent),
-    deliveries.map(({ elements }) => elements.length),
-    counts.map(({ acted }) => acted),
-    counts.map(({ ignored }) => ignored),
-    deliveries.map(elementsText),
+    ...journalLists(deliveries, counts),
     organizationsIn(hints),
     ...addresses,
     ...places,
@@ -64,6 +57,20 @@ async function putPlain(context: Context, deliveries: Delivery[]): Promise<Accep
     due: counts[at]!.hint,
     probes: false,
   }));
+}
+
+/** What the journal has of every delivery, a list for each column. */
+function journalLists(deliveries: Delivery[], counts: ReturnType<typeof countLines>[]): unknown[][] {
+  return [
+    deliveries.map(({ receivedAtMs }) => receivedAtMs),
+    deliveries.map(({ bodyHash }) => bodyHash),
+    deliveries.map(({ bytes }) => bytes),
+    deliveries.map(({ traceparent }) => traceparent),
+    deliveries.map(({ elements }) => elements.length),
+    counts.map(({ acted }) => acted),
+    counts.map(({ ignored }) => ignored),
+    deliveries.map(elementsText),
+  ];
 }
 
 function hintsOf({ elements, receivedAtMs, traceparent }: Delivery, of: number): Hint[] {
@@ -119,25 +126,18 @@ async function journal(context: Context, deliveries: Delivery[]): Promise<Journa
   // Looking for a conflict costs each row a second entry in the log of the server.
   const isAnyNamed = deliveries.some(({ messageId }) => messageId !== null);
   const rows = await context.database.all(
-    `INSERT INTO deliveries (received_at, message_id, body_hash, bytes, traceparent, notifications, acted, ignored,
-       quarantined, elements)
-     SELECT received_at, message_id, body_hash, bytes, traceparent, notifications, acted, ignored, quarantined, elements
-     FROM unnest($1::bigint[], $2::text[], $3::text[], $4::bigint[], $5::text[], $6::int[], $7::int[], $8::int[],
-       $9::int[], $10::text[]) WITH ORDINALITY
-       AS d (received_at, message_id, body_hash, bytes, traceparent, notifications, acted, ignored, quarantined,
-         elements, nth)
+    `INSERT INTO deliveries (received_at, body_hash, bytes, traceparent, notifications, acted, ignored, elements,
+       message_id, quarantined)
+     SELECT received_at, body_hash, bytes, traceparent, notifications, acted, ignored, elements, message_id, quarantined
+     FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::text[], $5::int[], $6::int[], $7::int[], $8::text[],
+       $9::text[], $10::int[]) WITH ORDINALITY
+       AS d (received_at, body_hash, bytes, traceparent, notifications, acted, ignored, elements, message_id,
+         quarantined, nth)
      ORDER BY nth
      ${isAnyNamed ? 'ON CONFLICT (message_id) WHERE message_id IS NOT NULL DO NOTHING' : ''} RETURNING id, message_id`,
-    deliveries.map(({ receivedAtMs }) => receivedAtMs),
+    ...journalLists(deliveries, counts),
     deliveries.map(({ messageId }) => messageId),
-    deliveries.map(({ bodyHash }) => bodyHash),
-    deliveries.map(({ bytes }) => bytes),
-    deliveries.map(({ traceparent }) => traceparent),
-    deliveries.map(({ elements }) => elements.length),
-    counts.map(({ acted }) => acted),
-    counts.map(({ ignored }) => ignored),
     counts.map(({ quarantined }) => quarantined),
-    deliveries.map(elementsText),
   );
   const unnamed = rows.filter(({ message_id }) => message_id === null).map(({ id }) => Number(id));
   unnamed.sort((left, right) => left - right);
