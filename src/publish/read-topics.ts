@@ -20,7 +20,7 @@ export interface TopicReader {
 /**
  * `heard` takes each piece before the next is asked for; false ends the reading: null then, else what was not read. Of another
  * log it takes a piece without records first, at the log's beginning: what was known of the former one is over. So it does of one
- * that begins later than is known.
+ * that begins later than is known; of a topic's, the first tells what is gone of all.
  */
 export async function readOn(
   reader: TopicReader,
@@ -33,16 +33,26 @@ export async function readOn(
   const ends = await reader.offsets(topics, 'end');
   const starts = new Map((await reader.offsets(topics, 'start')).map((end) => [nameOf(end), end.nextOffset]));
   const from = new Map(known.map((end) => [nameOf(end), end]));
+  const beginnings = [];
+  const gone = new Map<string, bigint>();
   for (const end of ends) {
     const until = BigInt(end.nextOffset);
     const start = BigInt(starts.get(nameOf(end)) ?? 0);
     const before = from.get(nameOf(end));
     const isAnother = before !== undefined && (await isAnotherLog(reader, before, start, until));
     const place = isAnother ? start : BigInt(before?.nextOffset ?? 0);
+    beginnings.push({ end, until, start, isAnother, place });
+    if (place < start) gone.set(end.topic, (gone.get(end.topic) ?? 0n) + start - place);
+  }
+  for (const { end, until, start, isAnother, place } of beginnings) {
     let next = larger(place, start);
     const beginning: FoundPage = { ...end, nextOffset: String(next), records: [] };
     if (isAnother && !(await heard({ ...beginning, anotherLog: true }))) return null;
-    if (place < start && !(await heard({ ...beginning, lost: Number(start - place) }))) return null;
+    if (place < start) {
+      const lost = Number(gone.get(end.topic) ?? 0);
+      gone.delete(end.topic);
+      if (!(await heard(lost > 0 ? { ...beginning, lost } : beginning))) return null;
+    }
     while (next < until) {
       const page = await readPage(reader, { ...end, nextOffset: String(next) });
       if (page === null) {

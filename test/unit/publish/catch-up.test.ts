@@ -223,6 +223,24 @@ describe('reading on', () => {
     if (heard.length > 0) expect(await readOn(readerOf({}), ['t'], known, async () => false)).toBeNull();
   });
 
+  test('what is gone of all partitions of a topic is said once, with the first of them', async () => {
+    const told: (number | undefined)[] = [];
+    const offsets = async (topics: string[], which: 'end' | 'start') =>
+      topics.flatMap((topic) =>
+        [0, 1, 2].map((partition) => ({
+          topic,
+          partition,
+          nextOffset: which === 'end' ? '9' : String(partition),
+        })),
+      );
+    const listen = async ({ partition, nextOffset, lost }: FoundPage) => {
+      if (nextOffset === String(partition)) told.push(lost);
+      return true;
+    };
+    await readOn(readerOf({ offsets }), ['t', 'u'], [], listen);
+    expect(told).toEqual([3, undefined, 3, undefined]);
+  });
+
   test('nothing is gone of a new partition, nor of one that is empty and was read', async () => {
     const told: FoundPage[] = [];
     for (const [known, place] of [[[], '0'] as const, [['5'], '5'] as const]) {
