@@ -355,8 +355,8 @@ export interface TopicEnds {
    * and no task is taken before `allFound`. Where an older event of a key stands after its newest, since its writer had no
    * answer and ended while it wrote both again, the newest goes again as it is. What others left there, and this store holds nothing of, is
    * kept: it is told of when it is found elsewhere, or gone where it was notified. How many others there were.
-   * Where records are `lost`, every key of the topic's kind goes on above as many, what is unsent of it is set aside, and all of it
-   * is published anew in the same way. Of `anotherLog` keys go on above all that the former can have had, and what was never
+   * Where records are `lost`, every key of the topic's kind goes on above all that it can have had, what is unsent of it is set aside,
+   * all of it is published anew in the same way, and nothing that was sent is taken for the newest of its key. Of `anotherLog` keys go on above all that the former can have had, and what was never
    * sent is set aside.
    */
   noteFound(page: FoundPage): Promise<number>;

@@ -66,6 +66,24 @@ export const untoldPrefix = 'untold-access:';
 export const numberFloorPrefix = 'number-floor:';
 
 /**
+ * Names of `meta` that hold, by kind of event, the number up to which records of any key may be gone that this store never had: up to
+ * it nobody knows whether an event is the newest of its key.
+ */
+export const lostFloorPrefix = 'lost-floor:';
+
+/** Of a row of the outbox that is named so: what `meta` holds under this prefix for its kind. `kind` is how a store takes that from its key. */
+export const floorBy = (prefix: string, kind: string): string =>
+  `coalesce((SELECT value FROM meta WHERE name = '${prefix}' || ${kind}), 0)`;
+
+/**
+ * Of a row of the outbox that is named so, refused by Kafka, released, and its key's newest: its state. One that never went out is set
+ * aside where another life of the store may have given its number; one that did stays refused where records are gone.
+ */
+export const releasedState = (row: string, kind: string): string =>
+  `CASE WHEN ${row}.sequence <= ${floorBy(lostFloorPrefix, kind)} AND ${row}.position IS NOT NULL THEN 3
+    WHEN ${row}.sequence <= ${floorBy(numberFloorPrefix, kind)} AND ${row}.position IS NULL THEN 4 ELSE 0 END`;
+
+/**
  * Of a key's row `s` in `sequences`: the number of its newest event that was sent, or is to be. Numbers above it were
  * refused by Kafka, and no record has them; the one below may be a record of another life of the store.
  */

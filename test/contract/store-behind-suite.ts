@@ -62,6 +62,12 @@ export function storeBehindSuite(name: string, open: () => Promise<StoreUnderTes
       bytesHash: '',
       deleted: false,
     });
+    /** Kind and id of each key whose newest event a replay would send, in the order of the events. */
+    const newest = async () => {
+      const all = { events: null, keys: null, organizationId: null, kind: null, withReading: false };
+      const { events } = await hand.store.selectReplay(all, 0, 99, 99);
+      return events.filter((event) => event.newest).map(({ key }) => key.slice(key.indexOf('/') + 1));
+    };
     const named = { kind: 'equipment', id: '1' } as const;
     /** What a listing of the organization shows, on one page. */
     const list = async (organizationId: string, content: string) => {
@@ -386,15 +392,17 @@ export function storeBehindSuite(name: string, open: () => Promise<StoreUnderTes
       for (const content of ['a', 'b']) await hand.publish('1', content);
       await hand.publish('2', 'a');
       await hand.sendAll();
+      const nowMs = under.nowMs();
       expect(await lose(15)).toBe(15);
       await hand.store.allFound();
       for (const id of ['1', '2', '3']) await hand.publish(id, 'c');
-      expect(await sequences()).toEqual(['1 18', '2 18', '3 18']);
+      expect(await sequences()).toEqual(['1', '2', '3'].map((id) => `${id} ${nowMs + 1}`));
       await hand.publish('3', 'd');
-      await lose(5, 1);
+      await lose(50_000, 1);
       await hand.store.allFound();
       for (const id of ['1', '3', '4']) await hand.publish(id, 'e');
-      expect(await sequences()).toEqual(['1 25', '3 25', '4 25']);
+      // A clock that was right has not come so far: two numbers, and what is gone.
+      expect(await sequences()).toEqual(['1', '3', '4'].map((id) => `${id} ${nowMs + 2 + 50_001}`));
       await hand.observe(terms);
       expect(await hand.events()).toEqual(['4711 1 blocked']);
       const ends = [1, 2].map((partition) => ({ topic, partition, nextOffset: '100', last: null }));
@@ -405,13 +413,14 @@ export function storeBehindSuite(name: string, open: () => Promise<StoreUnderTes
       await hand.publish('1', 'a');
       await hand.sendAll();
       await hand.publish('2', 'a');
+      const nowMs = under.nowMs();
       await lose(15);
       expect(await hand.store.readingOn()).toBe(true);
       expect(await hand.records()).toEqual([]);
       await hand.store.allFound();
       for (const id of ['1', '2'])
         expect(await hand.publish(id, 'a')).toMatchObject({ outcome: 'published' });
-      expect(await sequences()).toEqual(['1 17', '2 17']);
+      expect(await sequences()).toEqual([`1 ${nowMs + 1}`, `2 ${nowMs + 1}`]);
       const full = await hand.store.beginRun({ organizationId: null, full: true });
       expect(await hand.store.behindSince()).not.toBeNull();
       await hand.store.endRun(full.run, emptyRun, true);
@@ -433,7 +442,61 @@ export function storeBehindSuite(name: string, open: () => Promise<StoreUnderTes
       const { run } = await hand.store.beginRun({ organizationId: null, full: true });
       expect(await hand.store.hintAbsent(run, '4711', 'equipment', 0.05)).toBe(1);
       await hand.store.finishGone(goneBy(await hand.take()));
-      expect(await sequences()).toEqual(['2 6']);
+      expect(await hand.records()).toMatchObject([{ key: '4711/equipment/2' }]);
+    });
+
+    test('what other lives left is judged as ever where records before it are gone: a deletion is told again', async () => {
+      await hand.publish('1', 'a');
+      await hand.put([hintOf('1')]);
+      await hand.store.finishGone(goneBy(await hand.take()));
+      await hand.sendAll();
+      under.advance(1000);
+      await lose(5, 1);
+      expect(await find([stranger(3)])).toBe(1);
+      await hand.store.allFound();
+      const { run } = await hand.store.beginRun({ organizationId: null, full: true });
+      expect(await hand.store.hintAbsent(run, '4711', 'equipment', 0.05)).toBe(1);
+    });
+
+    test('what other lives left is judged as ever where records before it are gone: a former place is left again', async () => {
+      for (const organizationId of ['9', '4711']) await hand.publish('1', 'a', { organizationId });
+      await hand.sendAll();
+      await lose(5, 1);
+      const moved = [stranger(3, '9/equipment/1'), { ...stranger(2), deleted: true }];
+      expect(await find(moved)).toBe(2);
+      await hand.store.allFound();
+      await hand.publish('1', 'a');
+      expect(await hand.events()).toEqual([
+        expect.stringMatching(/^9 \d+ deleted$/),
+        expect.stringMatching(/^4711 \d+ updated$/),
+      ]);
+    });
+
+    test('where records are gone no event of their kind is replayed as the newest of its key before it is published anew', async () => {
+      for (const id of ['1', '2']) await hand.publish(id, 'a');
+      await hand.sendAll();
+      await lose(3);
+      await hand.store.allFound();
+      await hand.publish('1', 'a');
+      await hand.sendAll();
+      expect(await newest()).toEqual(['equipment/1']);
+      under.advance(40 * 86_400_000);
+      for (let page = 0; page < 9; page += 1) await hand.store.sweep();
+      // Each key keeps its newest, whatever is replayed.
+      expect((await hand.store.explain('4711/equipment/2'))!.steps).toContainEqual(
+        expect.objectContaining({ step: 'sent' }),
+      );
+    });
+
+    test('a restored store goes on above what it gave after its topic was made anew, though all of that is gone', async () => {
+      await hand.publish('1', 'a');
+      await hand.sendAll();
+      const given = under.nowMs() + 1;
+      under.advance(1000);
+      await lose(3);
+      await hand.store.allFound();
+      await hand.publish('1', 'b');
+      expect((await hand.records())[0]!.sequence).toBeGreaterThan(given);
     });
 
     test('where records of access are gone it is told anew as it is here, above all that they can have had', async () => {
@@ -441,8 +504,9 @@ export function storeBehindSuite(name: string, open: () => Promise<StoreUnderTes
       await hand.observe(terms);
       await hand.sendAll();
       await hand.publish('2', 'a', { organizationId: '9' });
+      const nowMs = under.nowMs();
       await lose(4, 0, 'tramline.organization-access.v1');
-      expect(await hand.events()).toEqual(['9 1 created', '4711 6 blocked']);
+      expect(await hand.events()).toEqual(['9 1 created', `4711 ${nowMs + 1} blocked`]);
     });
 
     const another = () =>
@@ -462,6 +526,34 @@ export function storeBehindSuite(name: string, open: () => Promise<StoreUnderTes
       await another();
       await hand.publish('3', 'c');
       expect((await hand.records())[0]!.sequence).toBeGreaterThan(nowMs + 2);
+    });
+
+    test('the newest of a key is the one before, while Kafka refuses the first above what another log can have had', async () => {
+      await hand.publish('1', 'a');
+      await hand.sendAll();
+      await another();
+      await hand.store.allFound();
+      await hand.publish('1', 'b');
+      const [above] = await hand.records();
+      await hand.store.quarantineRecord(above!.row, 'record-too-large', '2 MB');
+      expect(await newest()).toEqual(['equipment/1']);
+    });
+
+    test('what was refused, and is released under a number that another log can have had, is published anew', async () => {
+      await hand.publish('1', 'a');
+      await hand.sendAll();
+      await hand.publish('1', 'b');
+      await hand.store.quarantineRecord((await hand.records())[0]!.row, 'record-too-large', '2 MB');
+      await another();
+      await hand.store.allFound();
+      const [entry] = await hand.store.listQuarantine({ limit: 9, after: null });
+      expect(await hand.store.releaseQuarantine(entry!.id)).toBe('released');
+      expect(await hand.records()).toEqual([]);
+      expect(await hand.store.ledger()).toMatchObject({ waiting: 1 });
+      expect(await hand.finish(await hand.take(), draftOf('1', 'b'))).toMatchObject({ outcome: 'published' });
+      expect((await hand.records())[0]!.sequence).toBeGreaterThan(1e12);
+      await hand.sendAll();
+      expect(await hand.ledgerAtRest()).toMatchObject({ merged: 1, published: 1 });
     });
 
     test.each<{ anotherLog: true } | { lost: number }>([{ anotherLog: true }, { lost: 3 }])(

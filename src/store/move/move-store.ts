@@ -15,7 +15,7 @@ import { lockNumbers } from '../postgres/lock-numbers';
 import { migrate } from '../postgres/migrate';
 import { clockName } from '../set-back';
 import { openExisting, type Database as Source } from '../sqlite/database';
-import { numberFloorPrefix, untoldPrefix } from '../store-rules';
+import { lostFloorPrefix, numberFloorPrefix, untoldPrefix } from '../store-rules';
 import {
   type CopyOptions,
   copyTable,
@@ -221,7 +221,8 @@ async function complete(statements: Statements, source: Source, token: number): 
   const isState = (name: string) =>
     ['behind', 'behind-run', 'reading-on', 'pause-since', 'pause-until', clockName].includes(name) ||
     name.startsWith(untoldPrefix) ||
-    name.startsWith(numberFloorPrefix);
+    name.startsWith(numberFloorPrefix) ||
+    name.startsWith(lostFloorPrefix);
   const states = [...meta.keys()].filter(isState);
   for (const name of ['position', 'floor', 'marked', 'unmarked', 'connections', ...states]) {
     await statements.run(

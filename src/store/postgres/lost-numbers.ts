@@ -1,13 +1,14 @@
 /**
  * Numbers that another life of the store may have given, on records that are gone: those before the beginning of a log, or on
  * another log of the same name. Which keys had them nobody can tell, so all of the kind go on above, and what waits under one
- * of them never goes out: a sync publishes it anew.
+ * of them never goes out: a sync publishes it anew. What a key has had by what is known stays as it is: against that the records
+ * that still stand are judged.
  */
 import { type EventKind, partsOf } from '../../model/resource';
 import type { FoundPage } from '../../model/topic-end';
 import { kindOfTopic } from '../live-topic';
-import { numberFloorPrefix } from '../store-rules';
-import type { Context } from './context';
+import { lostFloorPrefix, numberFloorPrefix } from '../store-rules';
+import type { Context, InTransaction } from './context';
 import type { Row } from './database';
 import { listWhole } from './list-whole';
 import { type ObservedRow, tellAccess, tellLater } from './observe';
@@ -24,14 +25,13 @@ export async function noteGone(
 ): Promise<number> {
   const kind = kindOfTopic(topic);
   if (kind === null || (lost === 0 && !anotherLog)) return lost;
-  const organizations = await lockAll(context, kind, lost > 0);
-  // No key has gained more numbers than there were records. Of another log nobody can count them: none was given above the
-  // milliseconds that have passed since 1970.
-  const floor = await raiseFloor(context, kind, lost, anotherLog ? context.nowMs() : 0);
+  const organizations = await lockAll(context, kind);
+  await raiseFloor(context, kind, lost);
+  if (lost > 0) await noteLost(context, kind);
   const keys = await setAside(context, kind, lost > 0);
   const ids = keys.map((key) => partsOf(key).organizationId);
-  if (lost > 0) ids.push(...(await raiseAll(context, kind, floor)));
-  await publishAnew(context, kind, keys, lost > 0);
+  if (lost > 0) ids.push(...(await toldOf(context, kind)));
+  await publishAnew(context, kind, keys);
   // A deletion of what moved on was set aside as well: its former place is left once the resource is published anew.
   await keepUnclaimed(context, keys);
   await listWhole(context, [...new Set(lost > 0 ? [...ids, ...(await listed(context))] : ids)]);
@@ -40,7 +40,7 @@ export async function noteGone(
 }
 
 /** Whatever may be in question once numbers are held: organizations and tasks are locked before them. */
-async function lockAll(context: Context, kind: EventKind, all: boolean): Promise<Map<string, Row>> {
+async function lockAll(context: Context, kind: EventKind): Promise<Map<string, Row>> {
   const { database } = context;
   const ids =
     kind === 'organization-access' ? await database.all('SELECT id FROM organizations ORDER BY id') : [];
@@ -51,35 +51,39 @@ async function lockAll(context: Context, kind: EventKind, all: boolean): Promise
   const waiting = await database.all(`SELECT DISTINCT key FROM outbox WHERE state = 0 AND ${isOfKind}`, kind);
   await database.get(
     `SELECT count(*) FROM (SELECT id FROM tasks WHERE kind = $1 AND published
-       AND ($3::boolean OR resource_id = ANY($2::text[])) ORDER BY id FOR NO KEY UPDATE) AS locked`,
+       AND resource_id = ANY($2::text[]) ORDER BY id FOR NO KEY UPDATE) AS locked`,
     kind,
     waiting.map(({ key }) => partsOf(key).id),
-    all,
   );
   return organizations;
 }
 
 /**
- * By so many above all that were given to the kind, and to as much at least. Whoever has given numbers has committed
- * them then, and whoever is to give some waits until this has.
+ * None was given above the milliseconds that have passed since 1970, as long as clocks were right; and no key has gained more numbers
+ * than so many records, unless it went on above another floor. Whoever has given numbers has committed them then, and whoever is
+ * to give some waits until this has.
  */
-async function raiseFloor(
-  { database }: Context,
-  kind: EventKind,
-  by: number,
-  atLeast: number,
-): Promise<number> {
+async function raiseFloor({ database, nowMs }: Context, kind: EventKind, by: number): Promise<void> {
   await database.run('LOCK TABLE sequences IN SHARE ROW EXCLUSIVE MODE');
-  const row = await database.get(
+  await database.run(
     `INSERT INTO meta AS m (name, value)
        SELECT $2, greatest((SELECT coalesce(max(sequence), 0) FROM sequences WHERE ${isOfKind}) + $3::bigint, $4::bigint)
-     ON CONFLICT (name) DO UPDATE SET value = greatest(m.value + $3::bigint, excluded.value) RETURNING value`,
+     ON CONFLICT (name) DO UPDATE SET value = greatest(m.value + $3::bigint, excluded.value)`,
     kind,
     numberFloorPrefix + kind,
     by,
-    atLeast,
+    nowMs(),
   );
-  return Number(row!.value);
+}
+
+/** Nothing that was sent is known to be the newest of its key any more. */
+async function noteLost({ database }: Context, kind: EventKind): Promise<void> {
+  await database.run(
+    `INSERT INTO meta (name, value) SELECT $1, value FROM meta WHERE name = $2
+     ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
+    lostFloorPrefix + kind,
+    numberFloorPrefix + kind,
+  );
 }
 
 /** Nothing unsent is above the floor. What was sent once goes out again as it is, but not after what is gone. The keys. */
@@ -93,9 +97,8 @@ async function setAside({ database }: Context, kind: EventKind, alsoSent: boolea
   return [...new Set(rows.map(({ key }) => key as string))];
 }
 
-/** Nothing that was sent is known to be the newest of its key any more. The organizations of keys of access. */
-async function raiseAll({ database }: Context, kind: EventKind, floor: number): Promise<string[]> {
-  await database.run(`UPDATE sequences SET sequence = $2 WHERE ${isOfKind}`, kind, floor);
+/** The organizations whose access was told. */
+async function toldOf({ database }: Context, kind: EventKind): Promise<string[]> {
   if (kind !== 'organization-access') return [];
   const told = await database.all(
     `SELECT key FROM sequences WHERE ${isOfKind} ORDER BY key COLLATE "C"`,
@@ -105,19 +108,40 @@ async function raiseAll({ database }: Context, kind: EventKind, floor: number): 
 }
 
 /** A deletion that was set aside is found again by the sync. No other is told anew. */
-async function publishAnew(
-  { database }: Context,
-  kind: EventKind,
-  keys: string[],
-  all: boolean,
-): Promise<void> {
+async function publishAnew({ database }: Context, kind: EventKind, keys: string[]): Promise<void> {
   await database.run(
     `UPDATE tasks SET content_hash = '', wire_hash = '', deleted = false
-     WHERE kind = $1 AND published AND (($3::boolean AND NOT deleted AND content_hash <> '') OR resource_id = ANY($2::text[]))`,
+     WHERE kind = $1 AND published AND resource_id = ANY($2::text[])`,
     kind,
     keys.map((key) => partsOf(key).id),
-    all,
   );
+}
+
+const tasksMax = 1000;
+
+/**
+ * All of the topic's kind that stands published is published anew by the next look at it: 1000 tasks in a transaction, which
+ * deliveries of those wait for. Who ends in between begins anew.
+ */
+export async function forgetPublished(inTransaction: InTransaction, topic: string): Promise<void> {
+  const kind = kindOfTopic(topic);
+  let after: number | null = kind === null ? null : 0;
+  while (after !== null) {
+    const from: number = after;
+    after = await inTransaction(async ({ database }) => {
+      const row = await database.get(
+        `WITH page AS MATERIALIZED (
+           SELECT id FROM tasks WHERE id > $2 AND kind = $1 AND published AND NOT deleted AND content_hash <> ''
+           ORDER BY id LIMIT $3 FOR NO KEY UPDATE),
+         forgotten AS (UPDATE tasks t SET content_hash = '', wire_hash = '' FROM page p WHERE t.id = p.id)
+         SELECT max(id) AS last, count(*) AS found FROM page`,
+        kind,
+        from,
+        tasksMax,
+      );
+      return row!.found < tasksMax ? null : (row!.last as number);
+    });
+  }
 }
 
 async function listed({ database }: Context): Promise<string[]> {

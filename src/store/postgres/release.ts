@@ -6,7 +6,7 @@
  */
 import type { Element } from '../../model/notification';
 import { freeAtMs } from '../free-at';
-import { unpublishedOf } from '../store-rules';
+import { releasedState, unpublishedOf } from '../store-rules';
 import { hintProbes } from './ask-probes';
 import type { Context } from './context';
 import type { Row } from './database';
@@ -15,7 +15,7 @@ import { type Hint, markHints, organizationsIn } from './mark-hints';
 import { insertReads } from './note-read';
 import { ensureOrganizations } from './organization-rows';
 import { entryIdOf } from './quarantine';
-import { readTask } from './read-task';
+import { kindOfRow, readTask } from './read-task';
 
 type Released = 'released' | 'not-found' | 'refused';
 
@@ -137,15 +137,20 @@ export async function releaseUnread(context: Context, connectionId: string): Pro
 async function retryRecords(context: Context, entries: Row[], tasks: Row[]): Promise<void> {
   if (entries.length === 0) return;
   const { database } = context;
-  const unsent = await database.all(
-    `UPDATE outbox o SET state = 0 FROM sequences s
-     WHERE s.key = o.key AND o.id = ANY($1::bigint[]) AND o.state = 3 AND o.sequence = s.sequence RETURNING o.key`,
+  const newest = await database.all(
+    `UPDATE outbox o SET state = ${releasedState('o', kindOfRow('o'))} FROM sequences s
+     WHERE s.key = o.key AND o.id = ANY($1::bigint[]) AND o.state = 3 AND o.sequence = s.sequence
+     RETURNING o.id, o.key, o.state`,
     entries.map(({ outbox_id }) => outbox_id),
+  );
+  await publishLater(
+    context,
+    newest.filter(({ state }) => state === 4).map(({ id }) => id),
   );
   // They are the newest of their keys once more.
   await database.run(
     'UPDATE sequences SET refused = sequence - 1 WHERE key = ANY($1::text[]) AND refused = sequence',
-    unsent.map(({ key }) => key),
+    newest.filter(({ state }) => state === 0).map(({ key }) => key),
   );
   const nowMs = context.nowMs();
   const read = new Set(entries.map(({ read_id }) => read_id));
@@ -300,7 +305,7 @@ export async function discardTogether(
 }
 
 /**
- * What was given up is on no topic: the next read of its resource publishes it anew, a deletion as well, and the next sync
+ * What does not go out is on no topic: the next read of its resource publishes it anew, a deletion as well, and the next sync
  * lists it.
  */
 async function publishLater(context: Context, outboxIds: number[]): Promise<void> {

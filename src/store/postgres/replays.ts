@@ -7,17 +7,25 @@ import type { Acknowledgement, OutboxRow } from '../../model/event';
 import type { ReplayRefusal, ReplayRun, ReplaySelection, ReplayStep, SelectedPage } from '../../model/replay';
 import { topicsOfKind } from '../live-topic';
 import { refusalsOf } from '../replay-refusals';
-import { asAnnounced, newestNumber, nothingReplayed, runsKept } from '../store-rules';
+import {
+  asAnnounced,
+  floorBy,
+  lostFloorPrefix,
+  newestNumber,
+  nothingReplayed,
+  runsKept,
+} from '../store-rules';
 import type { Context } from './context';
 import type { Row } from './database';
 import { lockOrganizations } from './organization-rows';
 import { isForgotten } from './organizations';
 import { outboxRowOf, rowColumns } from './outbox';
 import { closeEntries } from './quarantine-entries';
-import { readTask } from './read-task';
+import { kindOfRow, readTask } from './read-task';
 
-/** Of rows `o` with the sequences `s` of their keys: whether they went out or wait to. */
-const isNewest = `o.state < 3 AND o.sequence = ${newestNumber}`;
+/** Of rows `o` with the sequences `s` of their keys: whether they went out or wait to. None that is gone can be newer. */
+const isNewest = `o.state < 3 AND o.sequence = ${newestNumber}
+  AND o.sequence > ${floorBy(lostFloorPrefix, kindOfRow('o'))}`;
 
 /** Of rows `o`: a position is given when one goes out for the first time. */
 const waits = "CASE WHEN o.position IS NULL THEN 'first' WHEN o.state = 0 THEN 'again' END";

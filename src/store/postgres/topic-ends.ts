@@ -8,10 +8,10 @@ import { bytesHashOf } from '../../model/event';
 import { partsOf } from '../../model/resource';
 import type { FoundPage, FoundRecord, KnownEnd } from '../../model/topic-end';
 import { lastRepeats, rowsToSendAgain, type SentRow } from '../written-again';
-import type { Context } from './context';
+import type { Context, InTransaction } from './context';
 import type { Row } from './database';
 import { listWhole } from './list-whole';
-import { noteGone } from './lost-numbers';
+import { forgetPublished, noteGone } from './lost-numbers';
 import { type ObservedRow, tellAccess, tellLater } from './observe';
 import { lockOrganizations } from './organization-rows';
 import { markSent, noteEnds } from './outbox';
@@ -28,7 +28,21 @@ export async function topicEnds({ database }: Context): Promise<KnownEnd[]> {
   }));
 }
 
-export async function noteFound(context: Context, page: FoundPage): Promise<number> {
+/** Where records are lost the place moves last: whoever ends between does all of it again. */
+export async function noteFound(inTransaction: InTransaction, page: FoundPage): Promise<number> {
+  const { lost = 0 } = page;
+  if (lost === 0) return inTransaction((context) => noteRecords(context, page));
+  const gone = await inTransaction(async (context) => {
+    const others = await noteGone(context, page);
+    await noteBehind(context);
+    return others;
+  });
+  await forgetPublished(inTransaction, page.topic);
+  await inTransaction((context) => noteEnds(context, [{ ...page, last: null }]));
+  return gone;
+}
+
+async function noteRecords(context: Context, page: FoundPage): Promise<number> {
   const { topic, partition, records } = page;
   const { database } = context;
   // A page that tells of it has no records: nothing is locked after that.
@@ -86,15 +100,18 @@ export async function noteFound(context: Context, page: FoundPage): Promise<numb
   const unknown = [...others].flatMap(organizationOf).filter((id) => !organizations.has(id));
   await tellLater(context, unknown);
   await noteEnds(context, [{ ...page, last: records.at(-1) ?? null }]);
-  // The run moves on with each page: one that began before it cannot have judged what it holds.
-  if (others.size + gone > 0)
-    await database.run(
-      `INSERT INTO meta (name, value) VALUES ('behind', $1), ('reading-on', 1),
-         ('behind-run', (SELECT coalesce(max(id), 0) FROM sync_runs))
-       ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
-      context.nowMs(),
-    );
+  if (others.size + gone > 0) await noteBehind(context);
   return others.size + gone;
+}
+
+/** The run moves on with each page: one that began before it cannot have judged what it holds. */
+async function noteBehind({ database, nowMs }: Context): Promise<void> {
+  await database.run(
+    `INSERT INTO meta (name, value) VALUES ('behind', $1), ('reading-on', 1),
+       ('behind-run', (SELECT coalesce(max(id), 0) FROM sync_runs))
+     ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
+    nowMs(),
+  );
 }
 
 /** The page's events that are here. Of one that cannot be read back the bytes are not known: they are none. */

@@ -142,7 +142,6 @@ export const verbs = {
   replayPending: replays.replayPending,
   endReplay: replays.endReplay,
   topicEnds,
-  noteFound,
   allFound,
   readingOn,
   behindSince,
@@ -173,7 +172,7 @@ export const transactionOptions: { [Verb in Name]?: TransactionOptions } = {
 };
 
 /** One call, several transactions. */
-export const longVerbs = { hasten, hastenRefused, sweep, pickUnsent, listEvents } satisfies {
+export const longVerbs = { hasten, hastenRefused, sweep, pickUnsent, listEvents, noteFound } satisfies {
   [Verb in Name]?: (inTransaction: InTransaction, ...args: Parameters<Store[Verb]>) => Answer<Verb>;
 };
 

@@ -5,7 +5,7 @@
  */
 import { completeRecord, type EventRecord, recordBytes, slotOf } from '../../model/event';
 import type { EventToWrite } from '../decided-events';
-import { numberFloorPrefix } from '../store-rules';
+import { newestNumber, numberFloorPrefix } from '../store-rules';
 import type { Context } from './context';
 
 /** The records in the order of the events; they are stored with the commit. */
@@ -47,19 +47,25 @@ export async function writeEvents(context: Context, events: EventToWrite[]): Pro
 }
 
 /** At or below it no number is given to the key. */
-const floorOf = (key: string) =>
-  `coalesce((SELECT value FROM meta WHERE name = '${numberFloorPrefix}' || split_part(${key}, '/', 2)), 0)`;
+const floor = `coalesce((SELECT value FROM meta WHERE name = '${numberFloorPrefix}' || split_part(key, '/', 2)), 0)`;
 
-/** Reserves as many sequences of each key as there are events of it; what each key had before. */
+/**
+ * Reserves as many sequences of each key as there are events of it; what each key had before. Where it goes on above a floor no record
+ * of the numbers between is known of: while the first above is refused, the newest is the one that was before.
+ */
 async function lastSequences(context: Context, events: EventToWrite[]): Promise<Map<string, number>> {
   const counts = new Map<string, number>();
   for (const { key } of events) counts.set(key, (counts.get(key) ?? 0) + 1);
   // Nobody raises a floor meanwhile: that waits for all who give numbers, and they for it.
   const rows = await context.database.all(
-    `INSERT INTO sequences AS s (key, sequence)
-     SELECT key, ${floorOf('key')} + count FROM unnest($1::text[], $2::bigint[]) AS n (key, count)
+    `INSERT INTO sequences AS s (key, sequence, refused)
+     SELECT key, floor + count, floor FROM (
+       SELECT key, count, ${floor} AS floor FROM unnest($1::text[], $2::bigint[]) AS u (key, count)) n
      ORDER BY key COLLATE "C" ON CONFLICT (key) DO UPDATE
-       SET sequence = greatest(s.sequence - ${floorOf('s.key')}, 0) + excluded.sequence RETURNING key, sequence`,
+       SET sequence = greatest(s.sequence - excluded.refused, 0) + excluded.sequence,
+         refused = CASE WHEN s.sequence < excluded.refused THEN excluded.refused ELSE s.refused END,
+         below_refused = CASE WHEN s.sequence < excluded.refused THEN ${newestNumber} ELSE s.below_refused END
+     RETURNING key, sequence`,
     [...counts.keys()],
     [...counts.values()],
   );

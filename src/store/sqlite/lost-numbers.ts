@@ -1,12 +1,13 @@
 /**
  * Numbers that another life of the store may have given, on records that are gone: those before the beginning of a log, or on
  * another log of the same name. Which keys had them nobody can tell, so all of the kind go on above, and what waits under one
- * of them never goes out: a sync publishes it anew.
+ * of them never goes out: a sync publishes it anew. What a key has had by what is known stays as it is: against that the records
+ * that still stand are judged.
  */
 import { partsOf } from '../../model/resource';
 import type { FoundPage } from '../../model/topic-end';
 import { kindOfTopic } from '../live-topic';
-import { numberFloorPrefix } from '../store-rules';
+import { lostFloorPrefix, numberFloorPrefix } from '../store-rules';
 import type { Context } from './context';
 import { listWhole } from './list-whole';
 import { tellAccess } from './observe';
@@ -19,11 +20,9 @@ const isOfKind = `substr(key, instr(key, '/') + 1) LIKE ?1 || '/%'`;
 export function noteGone(context: Context, { topic, lost = 0, anotherLog }: FoundPage): number {
   const kind = kindOfTopic(topic);
   if (kind === null || (lost === 0 && !anotherLog)) return lost;
-  // No key has gained more numbers than there were records. Of another log nobody can count them: none was given above the
-  // milliseconds that have passed since 1970.
-  raiseFloor(context, kind, lost, anotherLog ? context.nowMs() : 0);
+  raiseFloor(context, kind, lost);
+  if (lost > 0) noteLost(context, kind);
   const keys = setAside(context, kind, lost > 0);
-  if (lost > 0) raiseAll(context, kind);
   const anew = lost > 0 ? whatMayDiffer(context, kind) : { organizationIds: [], told: [] };
   const ids = keys.map((key) => partsOf(key).organizationId);
   publishAnew(context, kind, keys, lost > 0);
@@ -35,8 +34,11 @@ export function noteGone(context: Context, { topic, lost = 0, anotherLog }: Foun
   return lost + keys.length;
 }
 
-/** By so many above all that were given to the kind, and to as much at least. */
-function raiseFloor({ database }: Context, kind: string, by: number, atLeast: number): void {
+/**
+ * None was given above the milliseconds that have passed since 1970, as long as clocks were right; and no key has gained more numbers
+ * than so many records, unless it went on above another floor.
+ */
+function raiseFloor({ database, nowMs }: Context, kind: string, by: number): void {
   database.run(
     `INSERT INTO meta (name, value)
        SELECT ?2, max((SELECT coalesce(max(sequence), 0) FROM sequences WHERE ${isOfKind}) + ?3, ?4)
@@ -44,7 +46,17 @@ function raiseFloor({ database }: Context, kind: string, by: number, atLeast: nu
     kind,
     numberFloorPrefix + kind,
     by,
-    atLeast,
+    nowMs(),
+  );
+}
+
+/** Nothing that was sent is known to be the newest of its key any more. */
+function noteLost({ database }: Context, kind: string): void {
+  database.run(
+    `INSERT INTO meta (name, value) SELECT ?, value FROM meta WHERE name = ?
+     ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
+    lostFloorPrefix + kind,
+    numberFloorPrefix + kind,
   );
 }
 
@@ -57,15 +69,6 @@ function setAside({ database }: Context, kind: string, alsoSent: boolean): strin
     alsoSent ? 1 : 0,
   );
   return [...new Set(rows.map(({ key }) => String(key)))];
-}
-
-/** Nothing that was sent is known to be the newest of its key any more. */
-function raiseAll({ database }: Context, kind: string): void {
-  database.run(
-    `UPDATE sequences SET sequence = (SELECT value FROM meta WHERE name = ?2) WHERE ${isOfKind}`,
-    kind,
-    numberFloorPrefix + kind,
-  );
 }
 
 function whatMayDiffer({ database }: Context, kind: string): { organizationIds: string[]; told: string[] } {

@@ -1,13 +1,18 @@
 /**
- * Of a row of the outbox: the task as which its resource is read.
+ * Of a row of the outbox: its kind, and the task as which its resource is read.
  */
 import { readTaskBy } from '../store-rules';
 
+const kindAndIdOf = (row: string) => `substr(${row}.key, instr(${row}.key, '/') + 1)`;
+const endOf = (row: string) => `instr(${kindAndIdOf(row)}, '/')`;
+
+export function kindOfRow(row: string): string {
+  return `substr(${kindAndIdOf(row)}, 1, ${endOf(row)} - 1)`;
+}
+
 /** An id may hold anything. */
 export function readTaskOf(row: string): string {
-  const kindAndId = `substr(${row}.key, instr(${row}.key, '/') + 1)`;
-  const end = `instr(${kindAndId}, '/')`;
-  return readTaskBy(row, `substr(${kindAndId}, 1, ${end} - 1)`, `substr(${kindAndId}, ${end} + 1)`);
+  return readTaskBy(row, kindOfRow(row), `substr(${kindAndIdOf(row)}, ${endOf(row)} + 1)`);
 }
 
 export const readTask = readTaskOf('o');

@@ -3,19 +3,19 @@
  * quarantine by being forgotten, and every notification stays in exactly one line of the ledger.
  */
 import type { Delivery, Element } from '../../model/notification';
-import { unpublishedOf } from '../store-rules';
+import { releasedState, unpublishedOf } from '../store-rules';
 import type { Context } from './context';
 import type { Row } from './database';
 import { hint } from './inbox';
 import { listWhole } from './list-whole';
 import { hintProbe } from './probes';
 import { idOf } from './quarantine';
-import { readTask } from './read-task';
+import { kindOfRow, readTask } from './read-task';
 import { afterGap, noteRead } from './return-task';
 
 /**
  * A released task is read afresh, and so is the resource of a released record, which itself is sent only while it is the
- * newest of its key. Notifications are judged again elsewhere.
+ * newest of its key and no other life of the store can have had its number. Notifications are judged again elsewhere.
  */
 export function releaseQuarantine(context: Context, id: string): 'released' | 'not-found' | 'refused' {
   const { database } = context;
@@ -65,7 +65,8 @@ export function releaseUnread(context: Context, connectionId: string): void {
 function releaseRecord(context: Context, outboxId: number): void {
   const { database } = context;
   const record = database.get(
-    `UPDATE outbox SET state = iif(sequence = (SELECT s.sequence FROM sequences s WHERE s.key = outbox.key), 0, state)
+    `UPDATE outbox SET state = iif(sequence = (SELECT s.sequence FROM sequences s WHERE s.key = outbox.key),
+       ${releasedState('outbox', kindOfRow('outbox'))}, state)
      WHERE id = ? AND state = 3 RETURNING key, state`,
     outboxId,
   );
@@ -76,6 +77,7 @@ function releaseRecord(context: Context, outboxId: number): void {
       'UPDATE sequences SET refused = sequence - 1 WHERE key = ? AND refused = sequence',
       record.key as string,
     );
+  if (record.state === 4) publishLater(context, outboxId);
   const task = database.get(
     `SELECT t.* FROM outbox o JOIN tasks t ON t.id = ${readTask} WHERE o.id = ? AND t.state IN ('done', 'settling')`,
     outboxId,
@@ -158,7 +160,7 @@ export function discardQuarantine(context: Context, id: string): 'discarded' | '
 }
 
 /**
- * What was given up is on no topic: the next read of its resource publishes it anew, a deletion as well, and the next sync
+ * What does not go out is on no topic: the next read of its resource publishes it anew, a deletion as well, and the next sync
  * lists it.
  */
 function publishLater(context: Context, outboxId: number): void {

@@ -4,7 +4,7 @@
  */
 import { completeRecord, type EventRecord, recordBytes, slotOf } from '../../model/event';
 import type { EventToWrite } from '../decided-events';
-import { numberFloorPrefix } from '../store-rules';
+import { newestNumber, numberFloorPrefix } from '../store-rules';
 import type { Context } from './context';
 import type { Database } from './database';
 
@@ -44,6 +44,16 @@ function nextSequence(database: Database, { key, kind }: EventToWrite): number {
   )!;
   const sequence = Math.max(Number(known), Number(floor)) + 1;
   if (known === null) database.run('INSERT INTO sequences (key, sequence) VALUES (?, ?)', key, sequence);
+  else if (Number(known) < Number(floor)) goOnAbove(database, key, Number(floor));
   else database.run('UPDATE sequences SET sequence = ? WHERE key = ?', sequence, key);
   return sequence;
+}
+
+/** No record of the numbers between is known of: while the first above the floor is refused, the newest is the one that was before. */
+function goOnAbove(database: Database, key: string, floor: number): void {
+  database.run(
+    `UPDATE sequences AS s SET sequence = ?1 + 1, refused = ?1, below_refused = ${newestNumber} WHERE key = ?2`,
+    floor,
+    key,
+  );
 }
