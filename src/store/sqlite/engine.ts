@@ -5,7 +5,6 @@
  */
 import type { QuarantineReason } from '../../model/notification';
 import { Problem } from '../../model/problem';
-import type { Store } from '../../model/store';
 import type { Seen } from '../set-back';
 import type { Context, StoreSettings } from './context';
 import { type Database, mayBeRead, openDatabase, problemOf } from './database';
@@ -187,9 +186,3 @@ function keepWidth(database: Database, id: string, width: number | null): void {
     );
   }
 }
-
-/** The doors that the engine serves as they are; the others are made by the client, those of pages from several calls. */
-export type Served = Pick<
-  Store,
-  Exclude<keyof Store, 'ledger' | 'hasten' | 'hastenRefused' | 'heed' | 'close'>
->;

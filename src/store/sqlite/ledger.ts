@@ -115,8 +115,8 @@ export interface LedgerOfDeliveries {
  */
 export function ledgerOfDeliveries(
   context: Context,
-  after = 0,
-  untilDelivery: number | null = null,
+  after: number,
+  untilDelivery: number | null,
 ): LedgerOfDeliveries {
   const { database } = context;
   context.ledger.untilMs = context.nowMs() + nextPageMs;

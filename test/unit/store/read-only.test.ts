@@ -39,7 +39,7 @@ afterEach(() => {
 
 const put = (id: string) => ({ verb: 'put' as const, args: [deliveryOf(1000, [hintOf(id)])] });
 const accepted = () => {
-  const [result] = engine.execute([{ verb: 'ledgerOfDeliveries', args: [] }]);
+  const [result] = engine.execute([{ verb: 'ledgerOfDeliveries', args: [0, null] }]);
   return (result as { value: LedgerOfDeliveries }).value.lines.accepted;
 };
 
