@@ -40,21 +40,14 @@ export interface ObservedRow extends AnnouncedColumns {
   probe_lease_until: number;
 }
 
-export type Observed = Transition & { applied: boolean };
-
-export async function observe(context: Context, observation: Observation): Promise<Observed> {
+export async function observe(
+  context: Context,
+  observation: Observation,
+): Promise<Transition & { applied: boolean }> {
   const { organizationId } = observation;
   await ensureOrganizations(context, [organizationId]);
   const rows = await lockOrganizations(context, [organizationId]);
-  return observeLocked(context, rows.get(organizationId) as ObservedRow, observation);
-}
-
-/** The row is locked, and is what was read under its lock. */
-export async function observeLocked(
-  context: Context,
-  row: ObservedRow,
-  observation: Observation,
-): Promise<Observed> {
+  const row = rows.get(organizationId) as ObservedRow;
   if (observation.epoch === row.epoch) {
     const [transition] = await observeAll(context, [{ row, observation }]);
     return { ...transition!, applied: true };
