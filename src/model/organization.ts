@@ -77,6 +77,12 @@ export interface Transition {
   changed: boolean;
 }
 
+/** What an observation came to. */
+export interface Observed {
+  observation: Observation;
+  transition: Transition;
+}
+
 /**
  * Applies an observation. An answer that names terms or another action replaces the other causes, since it disproves
  * them: a request that is refused for that is one of a connected organization under a valid grant. The `connections` link
@@ -184,9 +190,7 @@ export interface AccessChange {
 }
 
 /** What the store did to forget an organization. */
-export interface Forgotten {
-  observation: Observation;
-  transition: Transition;
+export interface Forgotten extends Observed {
   /** Resources whose waiting work was given up. */
   discarded: number;
 }

@@ -17,6 +17,7 @@ import type {
   DueProbe,
   Forgotten,
   Observation,
+  Observed,
   OrganizationView,
   ProbeAgain,
   Probing,
@@ -226,7 +227,7 @@ export interface Connections {
     connectionId: string,
     message: string | null,
     sealedToken: string,
-  ): Promise<{ observed: { observation: Observation; transition: Transition }[] }>;
+  ): Promise<{ observed: Observed[] }>;
   /**
    * The provider takes the refused token again: it is valid, and organizations whose grant was refused are probed at once.
    * False when it is not refused, as after another consent.
@@ -245,9 +246,7 @@ export interface Connections {
    * Erases its tokens and what it sees. Organizations that no other valid connection sees need a new consent, observed
    * in the same transaction. null when it is unknown.
    */
-  revokeConnection(
-    connectionId: string,
-  ): Promise<{ observed: { observation: Observation; transition: Transition }[] } | null>;
+  revokeConnection(connectionId: string): Promise<{ observed: Observed[] } | null>;
   /** Another text whenever a connection was added, changed or revoked, by whichever process. */
   connectionsMark(): Promise<string>;
   /**
@@ -255,10 +254,7 @@ export interface Connections {
    * it where another connection sees it, and where that one was refused, the organization needs its consent anew: that is
    * observed in the same transaction. Where no other sees it, absence is only a hint.
    */
-  keepSights(
-    connectionId: string,
-    organizations: string[],
-  ): Promise<{ observed: { observation: Observation; transition: Transition }[] }>;
+  keepSights(connectionId: string, organizations: string[]): Promise<{ observed: Observed[] }>;
 }
 
 /** Consents on their way. */

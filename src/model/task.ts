@@ -55,7 +55,8 @@ export interface TakenTask {
   reconciled: boolean;
 }
 
-interface Ending {
+/** What every ending says of the read, or of the attempt at one, that it ends. */
+export interface Ending {
   taskId: number;
   fence: number;
   generation: number;

@@ -4,7 +4,7 @@
  * organization's epoch. Nothing here decides what the state means for tasks: claiming does.
  */
 import type { Answer } from '../model/answer';
-import type { DueProbe, Forgotten, Observation, Said, Transition } from '../model/organization';
+import type { DueProbe, Forgotten, Observation, Observed, Said, Transition } from '../model/organization';
 import type { Connections, Organizations } from '../model/store';
 import type { Clock } from '../tools/clock';
 
@@ -80,7 +80,7 @@ export function makeOrganizationAccess(doors: AccessDoors): OrganizationAccess {
   }
 
   /** A connection is no longer used, or not for all that it saw; what that means for organizations was observed with it. */
-  async function ended(observed: { observation: Observation; transition: Transition }[]): Promise<void> {
+  async function ended(observed: Observed[]): Promise<void> {
     await doors.connectionsChanged();
     for (const { observation, transition } of observed) {
       if (transition.changed) doors.changed(observation, transition);

@@ -18,13 +18,21 @@ export function mayLag(
   return change === null || draft.modifiedTime === null || previous === null || crowded;
 }
 
+/** What a decided read means for its task. */
+export interface Said {
+  /** After how long the provider is asked once more; 0: not for this. */
+  settleMs: number;
+  /** Did it find a change? */
+  found: boolean;
+}
+
 /**
  * Is a change still to be found that was announced before this read? Neither it nor the one that it settles found any: the
  * provider lags by more than the two are apart, and the next that is found may be that one rather than the one announced by then.
  */
 export function leavesOneToFind(
   state: 'due' | 'settling' | 'done',
-  { found }: { found: boolean },
+  { found }: Pick<Said, 'found'>,
   task: { crowded: boolean; settling: boolean },
 ): boolean {
   if (state === 'due') return task.crowded;

@@ -3,7 +3,7 @@
  * change who has a valid grant are made one after the other: each must see what the one before it took away.
  */
 import type { SealedConnection, SealedTokens } from '../../model/connection';
-import type { Observation, ProbeAsker, Transition } from '../../model/organization';
+import type { Observation, Observed, ProbeAsker } from '../../model/organization';
 import { probeUnlessGranted } from './ask-probes';
 import type { Context } from './context';
 import type { Row } from './database';
@@ -142,11 +142,6 @@ export async function replaceTokens(
   );
   if (replaced === 1) await touchConnections(context);
   return replaced === 1;
-}
-
-interface Observed {
-  observation: Observation;
-  transition: Transition;
 }
 
 /** The organizations that no other valid connection sees need a new consent: they are blocked in the same transaction. */

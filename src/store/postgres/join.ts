@@ -5,8 +5,9 @@
  * finds nothing, and its address names a known resource, it is joined to that one's with all that was not decided.
  */
 import type { ResourceIdentity } from '../../model/resource';
+import type { Ending } from '../../model/task';
 import { finality, passedOn } from '../covered';
-import { afterGap, type Ending, hintedSince } from './return-task';
+import { afterGap, hintedSince } from './return-task';
 import type { Slate } from './slate';
 import type { TaskRow } from './task-rows';
 

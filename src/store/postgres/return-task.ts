@@ -4,17 +4,11 @@
  * itself means is decided elsewhere.
  */
 import type { QuarantineReason } from '../../model/notification';
+import type { Ending } from '../../model/task';
 import { freeAtMs } from '../free-at';
-import { leavesOneToFind } from '../may-lag';
+import { leavesOneToFind, type Said } from '../may-lag';
 import type { Slate } from './slate';
 import type { TaskRow } from './task-rows';
-
-export interface Ending {
-  taskId: number;
-  fence: number;
-  generation: number;
-  revision: number;
-}
 
 /** The task's row when this ending holds its fence, with the lease ended; null when another has it. */
 export function endTake(slate: Slate, { taskId, fence }: Pick<Ending, 'taskId' | 'fence'>): TaskRow | null {
@@ -45,14 +39,6 @@ export function afterGap({ context }: Slate, task: TaskRow, atMs: number): numbe
  */
 export function keptPlace(task: TaskRow, dueAtMs: number): number {
   return Math.min(dueAtMs, task.read_at! - 1);
-}
-
-/** What a decided read means for its task. */
-export interface Said {
-  /** After how long the provider is asked once more; 0: not for this. */
-  settleMs: number;
-  /** Did it find a change? */
-  found: boolean;
 }
 
 /** Does this read earn a settling one, which may tell of the same notifications once more? */

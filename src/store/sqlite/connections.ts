@@ -2,7 +2,7 @@
  * Connections with their sealed tokens, and which organizations each sees. Nothing here can open a token.
  */
 import type { SealedConnection, SealedTokens } from '../../model/connection';
-import type { Observation, ProbeAsker, Transition } from '../../model/organization';
+import type { Observation, Observed, ProbeAsker } from '../../model/organization';
 import type { Context } from './context';
 import type { Row } from './database';
 import { observe, tellUntold } from './observe';
@@ -141,11 +141,6 @@ export function replaceTokens(
   );
   if (replaced === 1) touchConnections(context);
   return replaced === 1;
-}
-
-interface Observed {
-  observation: Observation;
-  transition: Transition;
 }
 
 /** The organizations that no other valid connection sees need a new consent: they are blocked in the same transaction. */

@@ -8,7 +8,7 @@ import { changeOf } from '../../model/event';
 import type { FinishedRead, FinishResult, KnownOtherwise } from '../../model/task';
 import { eventsOf, mayStandElsewhere } from '../decided-events';
 import { isKnownAs } from '../equipment-names';
-import { mayLag } from '../may-lag';
+import { mayLag, type Said } from '../may-lag';
 import { causeOf } from '../read-fence';
 import { leftToNewerMs } from '../store-rules';
 import { switchedFrom } from '../switch-step';
@@ -25,7 +25,6 @@ import {
   rest,
   restColumns,
   restOf,
-  type Said,
   settles,
   stayDue,
 } from './return-task';

@@ -5,11 +5,12 @@
  * finds nothing, and its address names a known resource, it is joined to that one's with all that was not decided.
  */
 import type { ResourceIdentity } from '../../model/resource';
+import type { Ending } from '../../model/task';
 import { finality, passedOn } from '../covered';
 import type { Context } from './context';
 import type { Row } from './database';
 import { closeEntry } from './quarantine';
-import { afterGap, type Ending, hintedSince, noteRead } from './return-task';
+import { afterGap, hintedSince, noteRead } from './return-task';
 
 /** True when later hints went on under the other task: then the joined one is done. */
 export function joinTask(context: Context, task: Row, resourceTaskId: number, read: Ending): boolean {

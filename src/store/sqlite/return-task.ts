@@ -4,20 +4,14 @@
  * itself means is decided elsewhere.
  */
 import type { QuarantineReason } from '../../model/notification';
+import type { Ending } from '../../model/task';
 import { finality } from '../covered';
 import { freeAtMs } from '../free-at';
-import { leavesOneToFind } from '../may-lag';
+import { leavesOneToFind, type Said } from '../may-lag';
 import type { Context } from './context';
 import type { Row } from './database';
 import { endLease } from './leases';
 import { insertQuarantine } from './quarantine';
-
-export interface Ending {
-  taskId: number;
-  fence: number;
-  generation: number;
-  revision: number;
-}
 
 /** The task's row when this ending holds its fence, with the lease ended; null when another has it. */
 export function endTake(context: Context, ending: Ending): Row | null {
@@ -50,14 +44,6 @@ export function afterGap(context: Context, task: Row, atMs: number): number {
  */
 export function keptPlace(task: Row, dueAtMs: number): number {
   return Math.min(dueAtMs, Number(task.read_at) - 1);
-}
-
-/** What a decided read means for its task. */
-export interface Said {
-  /** After how long the provider is asked once more; 0: not for this. */
-  settleMs: number;
-  /** Did it find a change? */
-  found: boolean;
 }
 
 export interface Rest {
