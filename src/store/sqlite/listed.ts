@@ -3,10 +3,9 @@
  * was asked for after its last accepted read; everything else is left to a read that begins after the page, since a change
  * token may tell of it only once. Such an event is marked as reconciled and traces to the run.
  */
-import { type Change, changeOf, completeRecord, type EventDraft, recordBytes } from '../../model/event';
-import { keyOf } from '../../model/resource';
+import { type Change, changeOf, type EventDraft } from '../../model/event';
 import type { ListedHint, ListedResource } from '../../model/sync';
-import { eventsOf, mayStandElsewhere } from '../decided-events';
+import { type DecidedEvent, eventsOf, mayStandElsewhere } from '../decided-events';
 import { asAnnounced } from '../store-rules';
 import type { Context } from './context';
 import type { Row } from './database';
@@ -87,7 +86,7 @@ export function makeDue(context: Context, task: Row, restsAs: 'done' | 'quaranti
 
 /** A page shows whole and well what was set aside: that earns one attempt, as a hint does. */
 function tryAgain(context: Context, task: Row, draft: EventDraft): void {
-  if (task.state !== 'quarantined' || !fits(context, draft, 'updated')) return;
+  if (task.state !== 'quarantined' || eventsIn(context, draft, 'updated') === 'too-large') return;
   makeDue(context, task, 'quarantined');
   closeEntry(context, Number(task.id));
 }
@@ -128,13 +127,14 @@ export function finishDraft(
     return 'left';
   }
   if (readSince || decision.reason === 'older-than-published') return 'unchanged';
-  if (decision.change !== null && !fits(context, draft, decision.change)) {
+  const events = eventsIn(context, draft, decision.change);
+  if (events === 'too-large') {
     // Only a read can be set aside for an operator.
     makeDue(context, task);
     return 'left';
   }
   const taskId = Number(task.id);
-  if (decision.change !== null) publish(context, listed, draft, decision.change, taskId);
+  write(context, listed, events, taskId);
   database.run(
     `UPDATE tasks SET accepted_revision = ?, published = 1, deleted = 0, organization_id = ?, lane = ?,
        connection_id = coalesce(connection_id, ?),
@@ -176,8 +176,7 @@ function finishNew(context: Context, listed: Listed, draft: EventDraft): 'change
   }
   const stood = placesOf(context, draft);
   const left = stood.filter((organizationId) => organizationId !== draft.organizationId);
-  const read = { draft, traceparent: null, reconciled: true };
-  const events = eventsOf(read, 'created', left, context.settings.envelope);
+  const events = eventsIn(context, draft, 'created', left);
   if (events === 'too-large') {
     const { address, organizationId } = draft;
     followHint(context, listed, { address, organizationId, resource: null, modifiedTime: null });
@@ -206,8 +205,7 @@ function finishNew(context: Context, listed: Listed, draft: EventDraft): 'change
   keepAlias(context, draft.address, taskId);
   noteReadable(context, draft, listed.connectionId);
   if (stood.length > 0) claim(context, draft);
-  const cause = `sync ${listed.run}`;
-  for (const event of events) writeEvent(context, { ...event, taskId, acceptedAtMs: null, cause });
+  write(context, listed, events, taskId);
   return 'changed';
 }
 
@@ -239,34 +237,13 @@ function noteListed(context: Context, { run, listingId, connectionId }: Listed, 
   );
 }
 
-function recordParts(draft: EventDraft, change: Change) {
-  return {
-    kind: draft.kind,
-    key: keyOf(draft.organizationId, draft.kind, draft.id),
-    change,
-    contentHash: draft.contentHash,
-    value: draft.value,
-    observedAt: draft.observedAt,
-    traceparent: null,
-    reconciled: true,
-  };
+function eventsIn({ settings }: Context, draft: EventDraft, change: Change | null, left: string[] = []) {
+  return eventsOf({ draft, traceparent: null, reconciled: true }, change, left, settings.envelope);
 }
 
-function fits(context: Context, draft: EventDraft, change: Change): boolean {
-  const { envelope } = context.settings;
-  // Headers are small: what is far below the bound needs no closer look.
-  if (draft.value.length * 4 < envelope.recordBytesMax - 4096) return true;
-  const record = completeRecord({ ...recordParts(draft, change), sequence: 0 }, envelope);
-  return recordBytes(record) <= envelope.recordBytesMax;
-}
-
-function publish(context: Context, listed: Listed, draft: EventDraft, change: Change, taskId: number): void {
-  writeEvent(context, {
-    ...recordParts(draft, change),
-    taskId,
-    acceptedAtMs: null,
-    cause: `sync ${listed.run}`,
-  });
+function write(context: Context, { run }: Listed, events: DecidedEvent[], taskId: number): void {
+  for (const event of events)
+    writeEvent(context, { ...event, taskId, acceptedAtMs: null, cause: `sync ${run}` });
 }
 
 /** A listing names a resource without showing all of it: it is read, unless it is known in this state. */
