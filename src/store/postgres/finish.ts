@@ -3,13 +3,14 @@
  * events are decided here and get their sequences when the group is written. A higher generation never refuses a finish:
  * it keeps the task due.
  */
-import { changeOf, type EventDraft, type PublishedState } from '../../model/event';
+import { changeOf, type EventDraft } from '../../model/event';
 import type { FinishedRead, FinishResult } from '../../model/task';
 import { eventsOf, mayStandElsewhere } from '../decided-events';
 import { mayLag } from '../may-lag';
 import { causeOf } from '../read-fence';
 import { leftToNewerMs } from '../store-rules';
 import { switchedFrom } from '../switch-step';
+import { publishedState } from '../task-row';
 import { joinTask } from './join';
 import { endTake, isSuperseded, refuse, rest, settles, stayDue } from './return-task';
 import type { Slate } from './slate';
@@ -115,18 +116,6 @@ function resourceRow(slate: Slate, task: TaskRow, draft: EventDraft): TaskRow | 
   if (task.kind === draft.kind && task.resource_id === draft.id) return task;
   if (task.kind !== null) return null;
   return slate.resource(draft.kind, draft.id) ?? task;
-}
-
-export function publishedState(row: TaskRow): PublishedState | null {
-  if (!row.published) return null;
-  return {
-    contentHash: row.content_hash!,
-    wireHash: row.wire_hash!,
-    normalizerVersion: row.normalizer_version!,
-    modifiedTime: row.modified_time,
-    archived: row.archived,
-    deleted: row.deleted,
-  };
 }
 
 /** What this read found is the resource's accepted state. What is older than that only confirms it. */

@@ -6,7 +6,8 @@
 import { type Change, changeOf, type EventDraft } from '../../model/event';
 import type { ListedHint } from '../../model/sync';
 import { eventsOf, mayStandElsewhere } from '../decided-events';
-import { noteReadable, publishedState } from './finish';
+import { publishedState } from '../task-row';
+import { noteReadable } from './finish';
 import { afterGap, isSuperseded } from './return-task';
 import type { Slate } from './slate';
 import { newTask, type TaskRow } from './task-rows';

@@ -2,8 +2,6 @@
  * The other ways a taken task ends: put off, given back because its organization is blocked, found absent, gone, set
  * aside, or not dealt with at all. Each is refused silently under an old fence: whoever holds the new one decides.
  */
-import { deletedValue } from '../../model/event';
-import { keyOf } from '../../model/resource';
 import type {
   FinishedGone,
   FinishResult,
@@ -12,7 +10,7 @@ import type {
   Postponed,
   QuarantinedTask,
 } from '../../model/task';
-import { causeOf } from '../read-fence';
+import { deletionOf } from '../task-row';
 import { adopt } from './adopt';
 import { hintProbes, holdForProbe, mayBeBlocked } from './ask-probes';
 import { joinNamed } from './join';
@@ -28,7 +26,6 @@ import {
   stayDue,
 } from './return-task';
 import type { Slate } from './slate';
-import type { TaskRow } from './task-rows';
 import { tooManyGone } from './too-many-gone';
 
 export function postpone(slate: Slate, ending: Postponed): void {
@@ -125,7 +122,7 @@ export async function finishGone(slate: Slate, ending: FinishedGone): Promise<Fi
     return { outcome: 'refused', reason: refused ? 'mass-disappearance' : 'hinted-since' };
   }
   const eventIds: string[] = [];
-  if (present) decideDeleted(slate, task, ending, eventIds);
+  if (present) slate.decide(deletionOf(task, ending), eventIds);
   slate.change(task, {
     accepted_revision: null,
     deleted: present || task.deleted,
@@ -137,30 +134,6 @@ export async function finishGone(slate: Slate, ending: FinishedGone): Promise<Fi
   const again = rest(slate, task, ending, { settleMs, found: present }, task.lane);
   slate.context.lanes.widen(task.lane);
   return { outcome: 'gone', eventIds, again };
-}
-
-function decideDeleted(slate: Slate, task: TaskRow, ending: FinishedGone, eventIds: string[]): void {
-  const organizationId = task.organization_id!;
-  const id = task.resource_id!;
-  const kind = task.kind!;
-  const { observedAt, traceparent } = ending;
-  const place = { observedAt, address: task.address, mediaType: 'application/json', movedTo: null };
-  slate.decide(
-    {
-      kind,
-      key: keyOf(organizationId, kind, id),
-      change: 'deleted',
-      contentHash: 'deleted',
-      value: deletedValue({ id, organizationId, ...place }),
-      observedAt,
-      traceparent,
-      reconciled: task.reconciled,
-      taskId: task.id,
-      acceptedAtMs: task.covered_hint_at,
-      cause: causeOf(task.id, ending.fence),
-    },
-    eventIds,
-  );
 }
 
 export function quarantineTask(slate: Slate, ending: QuarantinedTask): void {

@@ -4,10 +4,10 @@
  * store's clock. What a newer version has read is left to that one: put off where an older one meets it, and had back by
  * the claims of a newer one, each so much as it may take.
  */
-import type { ResourceKind } from '../../model/resource';
 import type { TakenTask } from '../../model/task';
 import { divide, type ReadyLane } from '../divide';
 import { leftToNewerMax, leftToNewerMs } from '../store-rules';
+import { takenTask } from '../task-row';
 import type { Context } from './context';
 import type { Row } from './database';
 
@@ -38,7 +38,10 @@ export async function take(context: Context, limit: number): Promise<TakenTask[]
     if (taken.length === 0 && early === 0) break;
   }
   await saveLanes(context, lanes, freed);
-  return rows.map(taskOf);
+  return rows.map((row) => {
+    const { fence, revision, was_due_at: dueAtMs, taken_epoch: epoch } = row;
+    return takenTask(row, { fence, revision, dueAtMs, epoch });
+  });
 }
 
 /** What an older version put off, of what this one may read; written as the index by lane has it, so that no other serves. */
@@ -218,32 +221,4 @@ async function lockEmptied({ database, nowMs }: Context, ids: string[]): Promise
     emptied,
   );
   return new Set(taken.map(({ id }) => String(id)));
-}
-
-function taskOf(row: Row): TakenTask {
-  return {
-    taskId: row.id,
-    fence: row.fence,
-    generation: row.generation,
-    revision: row.revision,
-    address: row.address,
-    dueAtMs: row.was_due_at,
-    resource: row.kind === null ? null : { kind: row.kind as ResourceKind, id: row.resource_id },
-    organizationId: row.organization_id,
-    hintedOrganizationId: row.hinted_organization_id,
-    hintedUser: row.hinted_user,
-    connectionId: row.connection_id,
-    shownBy: row.shown_by,
-    epoch: row.taken_epoch,
-    settling: row.settling,
-    attempts: row.attempts,
-    agedMs: row.aged_ms,
-    failedAtMs: row.failed_at,
-    code: row.code,
-    absentSinceMs: row.absent_since,
-    acceptedAtMs: row.covered_hint_at,
-    traceparent: row.traceparent,
-    deliveryId: row.delivery_id === null ? null : `d${row.delivery_id}`,
-    reconciled: row.reconciled,
-  };
 }

@@ -6,7 +6,7 @@ import type { Context } from './context';
 import { storable } from './quarantine-entries';
 import { isAnyUnclaimed } from './unclaimed';
 
-export interface TaskRow {
+export type TaskRow = {
   id: number;
   kind: ResourceKind | null;
   resource_id: string | null;
@@ -52,7 +52,7 @@ export interface TaskRow {
   /** The listing that held it last, and in which run. */
   listed_in: number | null;
   listed_run: number;
-}
+};
 
 /** A row as it was loaded. */
 export type LockedTask = TaskRow & { any_unclaimed: boolean };

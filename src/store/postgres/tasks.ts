@@ -4,6 +4,7 @@
 
 import type { Inspection, TaskView } from '../../model/inspection';
 import type { Access } from '../../model/organization';
+import { taskView } from '../task-row';
 import type { Context } from './context';
 import { unsentCounted } from './outbox';
 
@@ -24,19 +25,7 @@ export async function listTasks(
     filter.state,
     filter.limit,
   );
-  return rows.map((row) => ({
-    id: row.id,
-    state: row.shown,
-    address: row.address,
-    organizationId: row.organization_id ?? row.hinted_organization_id,
-    kind: row.kind,
-    resourceId: row.resource_id,
-    generation: row.generation,
-    attempts: row.attempts,
-    dueAt: row.due_at === null ? null : new Date(row.due_at).toISOString(),
-    code: row.code,
-    detail: row.detail,
-  }));
+  return rows.map(taskView);
 }
 
 /** What waits, and what is being read: each by an index of its own. A task is never both. */

@@ -2,8 +2,6 @@
  * The other ways a taken task ends: put off, given back because its organization is blocked, found absent, gone, set
  * aside. Each is refused silently under an old fence: whoever holds the new one decides.
  */
-import { deletedValue } from '../../model/event';
-import { keyOf, type ResourceKind } from '../../model/resource';
 import type {
   FinishedGone,
   FinishResult,
@@ -13,7 +11,7 @@ import type {
   QuarantinedTask,
 } from '../../model/task';
 import { goneAtOnceMin, goneLately, isTooMany } from '../gone-lately';
-import { causeOf } from '../read-fence';
+import { deletionOf } from '../task-row';
 import type { Context } from './context';
 import type { Row } from './database';
 import { joinNamed } from './join';
@@ -125,7 +123,7 @@ export function finishGone(context: Context, ending: FinishedGone): FinishResult
     const refused = refuse(context, task, ending, 'mass-disappearance');
     return { outcome: 'refused', reason: refused ? 'mass-disappearance' : 'hinted-since' };
   }
-  const eventIds = present ? [writeDeleted(context, task, ending)] : [];
+  const eventIds = present ? [writeEvent(context, deletionOf(task, ending)).eventId] : [];
   context.database.run(
     'UPDATE tasks SET accepted_revision = ?, deleted = ?, absent_since = NULL WHERE id = ?',
     context.nextRevision(),
@@ -139,32 +137,6 @@ export function finishGone(context: Context, ending: FinishedGone): FinishResult
   const again = rest(context, task, ending, { settleMs, found: present }, String(task.lane));
   context.lanes.widen(String(task.lane));
   return { outcome: 'gone', eventIds, again };
-}
-
-function writeDeleted(context: Context, task: Row, ending: FinishedGone): string {
-  const organizationId = String(task.organization_id);
-  const id = String(task.resource_id);
-  const kind = task.kind as ResourceKind;
-  return writeEvent(context, {
-    kind,
-    key: keyOf(organizationId, kind, id),
-    change: 'deleted',
-    contentHash: 'deleted',
-    value: deletedValue({
-      id,
-      organizationId,
-      observedAt: ending.observedAt,
-      address: String(task.address),
-      mediaType: 'application/json',
-      movedTo: null,
-    }),
-    observedAt: ending.observedAt,
-    traceparent: ending.traceparent,
-    reconciled: task.reconciled === 1,
-    taskId: ending.taskId,
-    acceptedAtMs: task.covered_hint_at as number | null,
-    cause: causeOf(ending.taskId, ending.fence),
-  }).eventId;
 }
 
 function tooManyGone(context: Context, task: Row, shareMax: number): boolean {

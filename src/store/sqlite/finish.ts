@@ -12,6 +12,7 @@ import { mayLag, type Said } from '../may-lag';
 import { causeOf } from '../read-fence';
 import { leftToNewerMs } from '../store-rules';
 import { switchedFrom } from '../switch-step';
+import { publishedState } from '../task-row';
 import type { Context } from './context';
 import type { Row } from './database';
 import { knownAs } from './equipment-names';
@@ -105,18 +106,6 @@ function resourceRow(context: Context, task: Row, draft: EventDraft): Row | null
     draft.id,
   );
   return known ?? task;
-}
-
-export function publishedState(row: Row) {
-  if (row.published !== 1) return null;
-  return {
-    contentHash: String(row.content_hash),
-    wireHash: String(row.wire_hash),
-    normalizerVersion: Number(row.normalizer_version),
-    modifiedTime: row.modified_time as string | null,
-    archived: row.archived === 1,
-    deleted: row.deleted === 1,
-  };
 }
 
 /**

@@ -7,6 +7,7 @@ import type { Accepted, Delivery, HintElement } from '../../model/notification';
 import type { TakenTask } from '../../model/task';
 import { countLines, elementsText } from '../delivery-row';
 import { leftToNewerMax, leftToNewerMs } from '../store-rules';
+import { takenTask } from '../task-row';
 import type { Context } from './context';
 import type { Row } from './database';
 import type { Grant } from './lanes';
@@ -230,33 +231,6 @@ function takeOne(context: Context, row: Row, lane: string, nowMs: number): Taken
   const epoch = context.organizations.get(lane)?.epoch ?? 0;
   context.leases.set(taskId, { untilMs, fence, lane, epoch });
   context.undo(() => context.leases.delete(taskId));
-  const organizationId = row.organization_id as string | null;
-  return {
-    taskId,
-    fence,
-    generation: Number(row.generation),
-    revision: context.currentRevision(),
-    address: String(row.address),
-    dueAtMs: Number(row.due_at),
-    resource:
-      row.kind === null
-        ? null
-        : { kind: row.kind as 'equipment' | 'field-operation', id: String(row.resource_id) },
-    organizationId,
-    hintedOrganizationId: row.hinted_organization_id as string | null,
-    hintedUser: row.hinted_user as string | null,
-    connectionId: row.connection_id as string | null,
-    shownBy: row.shown_by as string | null,
-    epoch,
-    settling: row.settling === 1,
-    attempts: Number(row.attempts),
-    agedMs: Number(row.aged_ms),
-    failedAtMs: row.failed_at as number | null,
-    code: row.code as string | null,
-    absentSinceMs: row.absent_since as number | null,
-    acceptedAtMs: row.covered_hint_at as number | null,
-    traceparent: row.traceparent as string | null,
-    deliveryId: row.delivery_id === null ? null : `d${row.delivery_id}`,
-    reconciled: row.reconciled === 1,
-  };
+  const revision = context.currentRevision();
+  return takenTask(row, { fence, revision, dueAtMs: Number(row.due_at), epoch });
 }

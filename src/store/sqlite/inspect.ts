@@ -12,6 +12,7 @@ import {
   type OrganizationView,
 } from '../../model/organization';
 import { type AnnouncedColumns, dueTimesOf } from '../announced-actions';
+import { taskView } from '../task-row';
 import type { Context } from './context';
 import type { Row } from './database';
 import { unsentCount } from './outbox';
@@ -141,19 +142,7 @@ export function listTasks(
       filter.state,
       filter.limit,
     )
-    .map((row) => ({
-      id: Number(row.id),
-      state: row.shown as TaskView['state'],
-      address: String(row.address),
-      organizationId: (row.organization_id ?? row.hinted_organization_id) as string | null,
-      kind: row.kind as string | null,
-      resourceId: row.resource_id as string | null,
-      generation: Number(row.generation),
-      attempts: Number(row.attempts),
-      dueAt: row.due_at === null ? null : new Date(Number(row.due_at)).toISOString(),
-      code: row.code as string | null,
-      detail: row.detail as string | null,
-    }));
+    .map(taskView);
 }
 
 export function counts(context: Context) {
