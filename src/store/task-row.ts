@@ -9,10 +9,8 @@ import type { FinishedGone, TakenTask } from '../model/task';
 import type { EventToWrite } from './decided-events';
 import { causeOf } from './read-fence';
 
-/** Columns by their names; which are there is up to the statement. */
-interface Row {
-  readonly [column: string]: unknown;
-}
+/** By the names of its columns; which of them are there is up to the statement. */
+type Row = Readonly<Record<string, unknown>>;
 
 const textOf = (value: unknown) => value as string | null;
 const numberOf = (value: unknown) => value as number | null;

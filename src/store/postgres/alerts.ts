@@ -2,10 +2,9 @@
  * What alerts are made of, and alerts as they were last saved.
  */
 import type { Alert, AlertInputs } from '../../model/alert';
-import { type CauseSet, concernsSomebody, leadingCause } from '../../model/organization';
-import { type AnnouncedColumns, dueTimesOf } from '../announced-actions';
+import { announcedActions, blockedView, isForgotten } from '../organization-row';
 import type { Context } from './context';
-import { isForgotten, revokedConnections } from './organizations';
+import { revokedConnections } from './organizations';
 
 /** Of those that are blocked: when the last valid consent that sees it ends; left out where one never does by itself. */
 async function consentEnds(database: Context['database']): Promise<Map<string, number>> {
@@ -29,43 +28,22 @@ export async function alertInputs(context: Context): Promise<AlertInputs> {
        WHERE t.lane = o.id AND t.due_at IS NOT NULL) w
      WHERE o.access <> 'active' ORDER BY o.id`,
   );
-  const blocked = rows.map((row) => {
-    const causes = JSON.parse(row.causes) as CauseSet;
-    const cause = leadingCause(causes)!;
-    const detail = causes[cause]!;
-    const revoked = detail.connectionId !== undefined && revokedIds.has(detail.connectionId);
-    return {
-      organizationId: row.id,
-      name: row.name,
-      cause,
-      sinceMs: detail.sinceMs,
-      actionUrl: detail.actionUrl,
-      message: detail.message,
-      parked: row.parked,
-      waitsSinceMs: row.since,
-      concerns: concernsSomebody({
-        cause,
-        forgotten: row.forgotten,
-        revoked,
-        parked: row.parked,
-        wasRead: row.was_read,
-      }),
-      connectionId: detail.connectionId ?? row.connection_id,
-      revoked,
-      consentEndsAtMs: ends.get(row.id) ?? null,
-    };
-  });
+  const blocked = rows.map((row) => blockedView(row, revokedIds, ends));
   const entries = await database.all(
     `SELECT reason, count(*) AS count, min(at) AS oldest FROM quarantine WHERE state = 'waiting' GROUP BY reason
      ORDER BY reason`,
   );
   const quarantined = entries.map(({ reason, count, oldest }) => ({ reason, count, oldestMs: oldest }));
-  const announced = await announcedActions(database, blocked);
+  const announced = await database.all(
+    `SELECT id, name, access, announced, action_due_at, action_met FROM organizations
+     WHERE access <> 'terms-required' AND action_due_at IS NOT NULL
+       AND (was_read OR id IN (SELECT organization_id FROM sights)) ORDER BY id`,
+  );
   const refused = await refusedConnections(context);
   return {
     blocked,
     refusedConnections: refused,
-    announced,
+    announced: announcedActions(announced, blocked),
     quarantined,
     ...(await suspects(context)),
   };
@@ -99,28 +77,6 @@ export async function alertMark({ database }: Context): Promise<string> {
     `SELECT (SELECT sum(epoch)::text FROM organizations) AS epochs, (SELECT max(id)::text FROM quarantine) AS last`,
   );
   return `${row!.epochs} ${row!.last}`;
-}
-
-/** A block for terms or another action is what was announced; one of any other cause ends no time. */
-async function announcedActions(
-  database: Context['database'],
-  blocked: AlertInputs['blocked'],
-): Promise<AlertInputs['announced']> {
-  const rows = await database.all(
-    `SELECT id, name, access, announced, action_due_at, action_met FROM organizations
-     WHERE access <> 'terms-required' AND action_due_at IS NOT NULL
-       AND (was_read OR id IN (SELECT organization_id FROM sights)) ORDER BY id`,
-  );
-  const concerned = blocked.filter(({ concerns }) => concerns);
-  const blocks = new Map(
-    concerned.map(({ organizationId, cause, revoked }) => [organizationId, { blockedBy: cause, revoked }]),
-  );
-  return rows.flatMap((row) => {
-    const block = blocks.get(row.id);
-    if (row.access !== 'active' && block === undefined) return [];
-    const of = { organizationId: row.id as string, name: row.name as string | null };
-    return dueTimesOf(row as AnnouncedColumns).map((dueAtMs) => ({ ...of, dueAtMs, ...block }));
-  });
 }
 
 export async function listAlerts({ database }: Context): Promise<Alert[]> {

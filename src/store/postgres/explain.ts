@@ -43,11 +43,11 @@ import {
 } from '../journey';
 import { rowsMax } from '../left-out';
 import { keptAddress, refusedSteps } from '../notification-steps';
+import { isForgotten } from '../organization-row';
 import { causeOf, fenceOf } from '../read-fence';
 import { organizationsOf } from '../runs';
 import { askedFor, rows, runs } from './asked-for';
 import type { Context } from './context';
-import { isForgotten } from './organizations';
 import { readTaskOf } from './read-task';
 import { tasksNamed } from './sweep';
 

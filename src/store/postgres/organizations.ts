@@ -1,18 +1,10 @@
 /**
  * Organizations: what a listing teaches, their access and epochs, and how people see them.
  */
-import {
-  type Access,
-  type AccessChange,
-  type CauseSet,
-  concernsSomebody,
-  leadingCause,
-  type OrganizationView,
-} from '../../model/organization';
-import { type AnnouncedColumns, dueTimesOf } from '../announced-actions';
+import type { AccessChange, OrganizationView } from '../../model/organization';
+import { accessChange, accessView, announcedView, isForgotten, organizationView } from '../organization-row';
 import { hintProbes, probeUnlessGranted } from './ask-probes';
 import type { Context } from './context';
-import type { Row } from './database';
 import { type ObservedRow, tellUntold } from './observe';
 import { ensureOrganizations, lockOrganizations } from './organization-rows';
 import { storable } from './quarantine-entries';
@@ -89,17 +81,7 @@ export async function accessHistory(
     storable(organizationId),
     limit,
   );
-  return rows.reverse().map((row) => ({
-    nth: row.epoch - 1,
-    at: new Date(row.at).toISOString(),
-    from: row.previous,
-    to: row.access,
-    by: row.said_by,
-    askedBy: row.asked_by,
-    cause: row.cause,
-    actionUrl: row.action_url,
-    message: row.message,
-  }));
+  return rows.reverse().map(accessChange);
 }
 
 export async function access(context: Context, organizationId: string) {
@@ -107,14 +89,7 @@ export async function access(context: Context, organizationId: string) {
     `SELECT access, causes, epoch, connection_id, ${isForgotten} AS forgotten FROM organizations o WHERE id = $1`,
     storable(organizationId),
   );
-  if (row === undefined) return null;
-  return {
-    access: row.access as Access,
-    causes: JSON.parse(row.causes) as CauseSet,
-    epoch: Number(row.epoch),
-    connectionId: row.connection_id as string | null,
-    forgotten: row.forgotten as boolean,
-  };
+  return row === undefined ? null : accessView(row);
 }
 
 export async function epochs(context: Context): Promise<Map<string, number>> {
@@ -144,8 +119,7 @@ export async function findOrganization(
     storable(organizationId),
   );
   if (row === undefined) return null;
-  const announced = dueTimesOf(row as AnnouncedColumns).map((dueAtMs) => new Date(dueAtMs).toISOString());
-  return { ...organizationView(row, await revokedConnections(context)), announced };
+  return announcedView(row, await revokedConnections(context));
 }
 
 /** The connections that an operator revoked. */
@@ -154,38 +128,11 @@ export async function revokedConnections({ database }: Context): Promise<Set<str
   return new Set(rows.map(({ id }) => id));
 }
 
-function organizationView(row: Row, revokedIds: ReadonlySet<string>): OrganizationView {
-  const causes = JSON.parse(row.causes) as CauseSet;
-  const cause = leadingCause(causes);
-  const detail = cause === null ? null : causes[cause]!;
-  const connection = detail?.connectionId ?? row.connection_id;
-  const revoked = detail?.connectionId !== undefined && revokedIds.has(detail.connectionId);
-  const { parked, forgotten, was_read: wasRead } = row;
-  return {
-    id: row.id,
-    name: row.name,
-    access: row.access,
-    since: detail === null ? null : new Date(detail.sinceMs).toISOString(),
-    reason: cause,
-    message: detail?.message ?? null,
-    actionUrl: detail?.actionUrl ?? null,
-    parked,
-    connection: revokedIds.has(connection) ? null : connection,
-    concerns: cause !== null && concernsSomebody({ cause, forgotten, revoked, parked, wasRead }),
-    forgotten,
-    seen: wasRead || row.connection_id !== null,
-  };
-}
-
 /** Is `o` kept with the connection that `n` names from now on? While it is kept with a valid one that sees it, with none else. */
 const isTakenOver = `(o.connection_id IS NULL
   OR EXISTS (SELECT 1 FROM connections c WHERE c.id = n.connection_id AND c.status = 'valid')
     AND NOT EXISTS (SELECT 1 FROM sights s JOIN connections c ON c.id = s.connection_id AND c.status = 'valid'
       WHERE s.connection_id = o.connection_id AND s.organization_id = o.id))`;
-
-/** Was the last word on `o` an operator's? */
-export const isForgotten = `o.access = 'not-connected' AND EXISTS (SELECT 1 FROM organization_history h
-  WHERE h.organization_id = o.id AND h.epoch = o.epoch AND h.said_by = 'operator')`;
 
 /** With how many tasks wait for an organization `o` that is not active. */
 const organizationColumns = `${isForgotten} AS forgotten, o.id, o.name, o.access, o.causes, o.connection_id, o.was_read,

@@ -6,6 +6,7 @@
 import type { Acknowledgement, OutboxRow } from '../../model/event';
 import type { ReplayRefusal, ReplayRun, ReplaySelection, ReplayStep, SelectedPage } from '../../model/replay';
 import { topicsOfKind } from '../live-topic';
+import { isForgotten } from '../organization-row';
 import { refusalsOf } from '../replay-refusals';
 import {
   asAnnounced,
@@ -18,7 +19,6 @@ import {
 import type { Context } from './context';
 import type { Row } from './database';
 import { lockOrganizations } from './organization-rows';
-import { isForgotten } from './organizations';
 import { outboxRowOf, rowColumns } from './outbox';
 import { closeEntries } from './quarantine-entries';
 import { kindOfRow, readTask } from './read-task';

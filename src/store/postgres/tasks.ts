@@ -3,7 +3,7 @@
  */
 
 import type { Inspection, TaskView } from '../../model/inspection';
-import type { Access } from '../../model/organization';
+import { countsByAccess } from '../organization-row';
 import { taskView } from '../task-row';
 import type { Context } from './context';
 import { unsentCounted } from './outbox';
@@ -55,17 +55,10 @@ export async function counts(context: Context): ReturnType<Inspection['counts']>
        ${unsentCounted} AS unsent`,
     nowMs,
   ))!;
-  const organizations: Record<Access, number> = {
-    active: 0,
-    'terms-required': 0,
-    'not-connected': 0,
-    reauthorize: 0,
-  };
-  const rows = await context.database.all(
+  const organizations = await context.database.all(
     `SELECT access, count(*) AS count FROM organizations
      WHERE access <> 'active' OR was_read OR connection_id IS NOT NULL GROUP BY access`,
   );
-  for (const { access, count } of rows) organizations[access as Access] = count;
   return {
     due: row.due ?? 0,
     waiting: row.waiting ?? 0,
@@ -73,6 +66,6 @@ export async function counts(context: Context): ReturnType<Inspection['counts']>
     quarantined: row.quarantined,
     unsent: row.unsent,
     oldestWaitingAgeMs: row.oldest === null ? null : nowMs - row.oldest,
-    organizations,
+    organizations: countsByAccess(organizations),
   };
 }

@@ -3,18 +3,19 @@
  */
 import type { Alert, AlertInputs } from '../../model/alert';
 import type { TaskView } from '../../model/inspection';
+import type { AccessChange, OrganizationView } from '../../model/organization';
 import {
-  type Access,
-  type AccessChange,
-  type CauseSet,
-  concernsSomebody,
-  leadingCause,
-  type OrganizationView,
-} from '../../model/organization';
-import { type AnnouncedColumns, dueTimesOf } from '../announced-actions';
+  accessChange,
+  accessView,
+  announcedActions,
+  announcedView,
+  blockedView,
+  countsByAccess,
+  isForgotten,
+  organizationView,
+} from '../organization-row';
 import { taskView } from '../task-row';
 import type { Context } from './context';
-import type { Row } from './database';
 import { unsentCount } from './outbox';
 
 /**
@@ -34,10 +35,6 @@ function parkedByLane({ database }: Context): Map<string, { parked: number; sinc
     ]),
   );
 }
-
-/** Was the last word on `o` an operator's? */
-export const isForgotten = `o.access = 'not-connected' AND EXISTS (SELECT 1 FROM organization_history h
-  WHERE h.organization_id = o.id AND h.epoch = o.epoch AND h.said_by = 'operator')`;
 
 /** Counted for who is not active only. */
 const organizationColumns = `o.id, o.name, o.access, o.causes, o.connection_id, o.was_read, ${isForgotten} AS forgotten,
@@ -63,32 +60,7 @@ export function findOrganization(context: Context, organizationId: string): Orga
     organizationId,
   );
   if (row === undefined) return null;
-  const times = dueTimesOf(row as unknown as AnnouncedColumns);
-  const announced = times.map((dueAtMs) => new Date(dueAtMs).toISOString());
-  return { ...organizationView(row, revokedConnections(context)), announced };
-}
-
-function organizationView(row: Row, revokedIds: ReadonlySet<string>): OrganizationView {
-  const causes = JSON.parse(String(row.causes)) as CauseSet;
-  const cause = leadingCause(causes);
-  const detail = cause === null ? null : causes[cause]!;
-  const connection = detail?.connectionId ?? (row.connection_id as string | null);
-  const revoked = detail?.connectionId !== undefined && revokedIds.has(detail.connectionId);
-  const [parked, forgotten, wasRead] = [Number(row.parked), row.forgotten === 1, row.was_read === 1];
-  return {
-    id: String(row.id),
-    name: row.name as string | null,
-    access: row.access as Access,
-    since: detail === null ? null : new Date(detail.sinceMs).toISOString(),
-    reason: cause,
-    message: detail?.message ?? null,
-    actionUrl: detail?.actionUrl ?? null,
-    parked,
-    connection: connection !== null && revokedIds.has(connection) ? null : connection,
-    concerns: cause !== null && concernsSomebody({ cause, forgotten, revoked, parked, wasRead }),
-    forgotten,
-    seen: wasRead || row.connection_id !== null,
-  };
+  return announcedView(row, revokedConnections(context));
 }
 
 export function accessHistory(context: Context, organizationId: string, limit: number): AccessChange[] {
@@ -99,17 +71,7 @@ export function accessHistory(context: Context, organizationId: string, limit: n
       limit,
     )
     .reverse()
-    .map((row) => ({
-      nth: Number(row.epoch) - 1,
-      at: new Date(Number(row.at)).toISOString(),
-      from: row.previous as Access,
-      to: row.access as Access,
-      by: row.said_by as AccessChange['by'],
-      askedBy: row.asked_by as AccessChange['askedBy'],
-      cause: row.cause as AccessChange['cause'],
-      actionUrl: row.action_url as string | null,
-      message: row.message as string | null,
-    }));
+    .map(accessChange);
 }
 
 export function organizationAccess(context: Context, organizationId: string) {
@@ -117,14 +79,7 @@ export function organizationAccess(context: Context, organizationId: string) {
     `SELECT access, causes, epoch, connection_id, ${isForgotten} AS forgotten FROM organizations o WHERE id = ?`,
     organizationId,
   );
-  if (row === undefined) return null;
-  return {
-    access: row.access as Access,
-    causes: JSON.parse(String(row.causes)) as CauseSet,
-    epoch: Number(row.epoch),
-    connectionId: row.connection_id as string | null,
-    forgotten: row.forgotten === 1,
-  };
+  return row === undefined ? null : accessView(row);
 }
 
 const parkedState = `iif(t.due_at IS NOT NULL AND o.access IS NOT NULL AND o.access <> 'active', 'parked', t.state)`;
@@ -150,18 +105,10 @@ export function counts(context: Context) {
   const nowMs = context.nowMs();
   const number = (sql: string): number => Number(Object.values(database.get(sql)!)[0]);
   const { due, waiting, parked, oldestMs } = countTasks(context, nowMs);
-  const organizations: Record<Access, number> = {
-    active: 0,
-    'terms-required': 0,
-    'not-connected': 0,
-    reauthorize: 0,
-  };
-  for (const { access, count } of database.all(
+  const organizations = database.all(
     `SELECT access, count(*) AS count FROM organizations
      WHERE access <> 'active' OR was_read = 1 OR connection_id IS NOT NULL GROUP BY access`,
-  )) {
-    organizations[access as Access] = Number(count);
-  }
+  );
   return {
     due,
     waiting,
@@ -169,7 +116,7 @@ export function counts(context: Context) {
     quarantined: number(`SELECT count(*) FROM quarantine WHERE state = 'waiting'`),
     unsent: unsentCount(context),
     oldestWaitingAgeMs: oldestMs === null ? null : nowMs - oldestMs,
-    organizations,
+    organizations: countsByAccess(organizations),
   };
 }
 
@@ -248,7 +195,7 @@ export function alertMark({ database, organizations }: Context): string {
 }
 
 export function alertInputs(context: Context): AlertInputs {
-  const parked = parkedByLane(context);
+  const waiting = parkedByLane(context);
   const ends = consentEnds(context);
   const forgotten = forgottenIds(context);
   const revokedIds = revokedConnections(context);
@@ -257,38 +204,23 @@ export function alertInputs(context: Context): AlertInputs {
       `SELECT id, name, causes, was_read, connection_id FROM organizations WHERE access <> 'active' ORDER BY id`,
     )
     .map((row) => {
-      const causes = JSON.parse(String(row.causes)) as CauseSet;
-      const cause = leadingCause(causes)!;
-      const detail = causes[cause]!;
-      const waiting = parked.get(String(row.id))?.parked ?? 0;
-      const revoked = detail.connectionId !== undefined && revokedIds.has(detail.connectionId);
-      return {
-        organizationId: String(row.id),
-        name: row.name as string | null,
-        cause,
-        sinceMs: detail.sinceMs,
-        actionUrl: detail.actionUrl,
-        message: detail.message,
-        parked: waiting,
-        waitsSinceMs: parked.get(String(row.id))?.sinceMs ?? null,
-        concerns: concernsSomebody({
-          cause,
-          forgotten: forgotten.has(String(row.id)),
-          revoked,
-          parked: waiting,
-          wasRead: row.was_read === 1,
-        }),
-        connectionId: detail.connectionId ?? (row.connection_id as string | null),
-        revoked,
-        consentEndsAtMs: ends.get(String(row.id)) ?? null,
-      };
+      const id = String(row.id);
+      const { parked, sinceMs } = waiting.get(id) ?? { parked: 0, sinceMs: null };
+      return blockedView({ ...row, parked, since: sinceMs, forgotten: forgotten.has(id) }, revokedIds, ends);
     });
   const quarantined = context.database
     .all(
       `SELECT reason, count(*) AS count, min(at) AS oldest FROM quarantine WHERE state = 'waiting' GROUP BY reason`,
     )
     .map((row) => ({ reason: String(row.reason), count: Number(row.count), oldestMs: Number(row.oldest) }));
-  const announced = announcedActions(context, blocked);
+  const announced = announcedActions(
+    context.database.all(
+      `SELECT id, name, access, announced, action_due_at, action_met FROM organizations
+       WHERE access <> 'terms-required' AND action_due_at IS NOT NULL
+         AND (was_read = 1 OR id IN (SELECT organization_id FROM sights)) ORDER BY id`,
+    ),
+    blocked,
+  );
   const refused = refusedConnections(context);
   return { blocked, refusedConnections: refused, announced, quarantined, ...suspects(context) };
 }
@@ -308,31 +240,6 @@ function refusedConnections({ database }: Context): AlertInputs['refusedConnecti
     sees: Number(sees),
     alone: Number(alone),
   }));
-}
-
-/** A block for terms or another action is what was announced; one of any other cause ends no time. */
-function announcedActions({ database }: Context, blocked: AlertInputs['blocked']): AlertInputs['announced'] {
-  const concerned = blocked.filter(({ concerns }) => concerns);
-  const blocks = new Map(
-    concerned.map(({ organizationId, cause, revoked }) => [organizationId, { blockedBy: cause, revoked }]),
-  );
-  return database
-    .all(
-      `SELECT id, name, access, announced, action_due_at, action_met FROM organizations
-       WHERE access <> 'terms-required' AND action_due_at IS NOT NULL
-         AND (was_read = 1 OR id IN (SELECT organization_id FROM sights)) ORDER BY id`,
-    )
-    .flatMap((row) => {
-      const organizationId = String(row.id);
-      const block = blocks.get(organizationId);
-      if (row.access !== 'active' && block === undefined) return [];
-      const of = { organizationId, name: row.name as string | null };
-      return dueTimesOf(row as unknown as AnnouncedColumns).map((dueAtMs) => ({
-        ...of,
-        dueAtMs,
-        ...block,
-      }));
-    });
 }
 
 export function listAlerts(context: Context): Alert[] {

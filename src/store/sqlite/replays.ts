@@ -14,6 +14,7 @@ import type {
   SelectedPage,
 } from '../../model/replay';
 import { topicsOfKind } from '../live-topic';
+import { isForgotten } from '../organization-row';
 import { refusalsOf } from '../replay-refusals';
 import {
   asAnnounced,
@@ -25,7 +26,6 @@ import {
 } from '../store-rules';
 import type { Context } from './context';
 import type { Row } from './database';
-import { isForgotten } from './inspect';
 import { leads, outboxRowOf, rowColumns } from './outbox';
 import { closeEntry } from './quarantine';
 import { kindOfRow, readTask } from './read-task';
