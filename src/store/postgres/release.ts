@@ -6,6 +6,7 @@
  */
 import type { Element } from '../../model/notification';
 import { freeAtMs } from '../free-at';
+import { entryIdOf } from '../quarantine-view';
 import { releasedState, unpublishedOf } from '../store-rules';
 import { hintProbes } from './ask-probes';
 import type { Context } from './context';
@@ -14,7 +15,6 @@ import { listWhole } from './list-whole';
 import { type Hint, markHints, organizationsIn } from './mark-hints';
 import { insertReads } from './note-read';
 import { ensureOrganizations } from './organization-rows';
-import { entryIdOf } from './quarantine';
 import { kindOfRow, readTask } from './read-task';
 
 type Released = 'released' | 'not-found' | 'refused';

@@ -4,10 +4,10 @@
  */
 
 import type { QuarantineView } from '../../model/inspection';
-import type { QuarantineReason, RefusedElement } from '../../model/notification';
+import type { RefusedElement } from '../../model/notification';
 import type { QuarantineEntry } from '../quarantine-entry';
+import { entryIdOf, quarantineView, viewColumnsBy } from '../quarantine-view';
 import type { Context } from './context';
-import type { Row } from './database';
 import { readTask } from './read-task';
 
 /** Where nobody is authenticated anybody can send bodies that cannot be read. */
@@ -62,15 +62,7 @@ export function keepSample(
   return insertQuarantine(context, { what: 'delivery', reason, path: '', detail, sampleHash: bodyHash, raw });
 }
 
-/**
- * A record is at the address of its resource. A task was set aside by the last delivery that had hinted at it then; one that
- * was only listed, by none.
- */
-const viewColumns = `q.id, q.what, q.reason, q.path, q.detail, q.organization_id, q.at, q.state, q.raw,
-  coalesce(q.address, (SELECT t.address FROM outbox o JOIN tasks t ON t.id = ${readTask}
-    WHERE q.what = 'record' AND o.id = q.outbox_id)) AS address,
-  coalesce(q.delivery_id, (SELECT d.id FROM hints h JOIN deliveries d ON d.id = h.delivery_id
-    WHERE q.what = 'task' AND h.task_id = q.task_id AND d.received_at <= q.at ORDER BY h.generation DESC LIMIT 1)) AS delivery_id`;
+const viewColumns = viewColumnsBy(readTask);
 
 export function listQuarantine(
   context: Context,
@@ -79,37 +71,18 @@ export function listQuarantine(
   return context.database
     .all(
       `SELECT ${viewColumns} FROM quarantine q WHERE q.id > ? AND q.state = 'waiting' ORDER BY q.id LIMIT ?`,
-      idOf(filter.after) ?? 0,
+      entryIdOf(filter.after) ?? 0,
       filter.limit,
     )
-    .map(viewOf);
+    .map(quarantineView);
 }
 
 export function showQuarantine(context: Context, id: string): QuarantineView | null {
-  const row = context.database.get(`SELECT ${viewColumns} FROM quarantine q WHERE q.id = ?`, idOf(id) ?? -1);
-  return row === undefined ? null : viewOf(row);
-}
-
-/** Shown as `q12`; null for anything else. */
-export function idOf(text: string | null): number | null {
-  const digits = /^q(\d{1,15})$/.exec(text ?? '')?.[1];
-  return digits === undefined ? null : Number(digits);
-}
-
-function viewOf(row: Row): QuarantineView {
-  return {
-    id: `q${row.id}`,
-    what: row.what as QuarantineView['what'],
-    reason: row.reason as QuarantineReason,
-    path: String(row.path),
-    detail: row.detail as string | null,
-    organizationId: row.organization_id as string | null,
-    address: row.address as string | null,
-    deliveryId: row.delivery_id === null ? null : `d${row.delivery_id}`,
-    at: new Date(Number(row.at)).toISOString(),
-    state: row.state as QuarantineView['state'],
-    raw: row.raw as string | null,
-  };
+  const row = context.database.get(
+    `SELECT ${viewColumns} FROM quarantine q WHERE q.id = ?`,
+    entryIdOf(id) ?? -1,
+  );
+  return row === undefined ? null : quarantineView(row);
 }
 
 /** A task that is tried again waits for nobody: it is entered anew when it is set aside again. */

@@ -3,13 +3,13 @@
  * quarantine by being forgotten, and every notification stays in exactly one line of the ledger.
  */
 import type { Delivery, Element } from '../../model/notification';
+import { entryIdOf } from '../quarantine-view';
 import { releasedState, unpublishedOf } from '../store-rules';
 import type { Context } from './context';
 import type { Row } from './database';
 import { hint } from './inbox';
 import { listWhole } from './list-whole';
 import { hintProbe } from './probes';
-import { idOf } from './quarantine';
 import { kindOfRow, readTask } from './read-task';
 import { afterGap, noteRead } from './return-task';
 
@@ -19,7 +19,10 @@ import { afterGap, noteRead } from './return-task';
  */
 export function releaseQuarantine(context: Context, id: string): 'released' | 'not-found' | 'refused' {
   const { database } = context;
-  const row = database.get(`SELECT * FROM quarantine WHERE id = ? AND state = 'waiting'`, idOf(id) ?? -1);
+  const row = database.get(
+    `SELECT * FROM quarantine WHERE id = ? AND state = 'waiting'`,
+    entryIdOf(id) ?? -1,
+  );
   if (row === undefined) return 'not-found';
   if (row.task_id !== null) releaseTask(context, Number(row.task_id), String(row.reason));
   else if (row.outbox_id !== null) releaseRecord(context, Number(row.outbox_id));
@@ -102,7 +105,7 @@ export function rejudge(
     `SELECT q.id, q.reason, q.element, d.id AS delivery_id, d.received_at, d.traceparent
      FROM quarantine q LEFT JOIN deliveries d ON d.id = q.delivery_id
      WHERE q.id = ? AND q.state = 'waiting' AND q.what = 'notification'`,
-    idOf(id) ?? -1,
+    entryIdOf(id) ?? -1,
   );
   if (row === undefined || row.delivery_id === null) return 'not-found';
   if (row.reason === 'unauthenticated' || element.line === 'quarantined') return 'refused';
@@ -133,7 +136,7 @@ export function discardQuarantine(context: Context, id: string): 'discarded' | '
   const { database } = context;
   const row = database.get(
     `UPDATE quarantine SET state = 'discarded' WHERE id = ? AND state = 'waiting' RETURNING task_id, outbox_id`,
-    idOf(id) ?? -1,
+    entryIdOf(id) ?? -1,
   );
   if (row === undefined) return 'not-found';
   if (row.outbox_id !== null) publishLater(context, Number(row.outbox_id));
