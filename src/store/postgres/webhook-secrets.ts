@@ -3,10 +3,9 @@
  * when each subscription was heard of last. Nothing is opened here.
  */
 import type { SavedWebhookSecret, StoredWebhookSecret } from '../../model/subscription';
-import { type Beat, believedBeat, learnBeat } from '../learn-beat';
 import { listenedOf, listenedSince, listeningNames } from '../listening';
+import { beatAfter, storedSecret } from '../secret-row';
 import type { Context } from './context';
-import type { Row } from './database';
 import { storable } from './quarantine-entries';
 
 const columns = `id, kind, state, sealed, user_name, connection_id, subscription_id, made_at, heard_at, beat,
@@ -56,8 +55,7 @@ export async function noteHeartbeat({ database, nowMs }: Context, id: string): P
   );
   if (row === undefined) return;
   const now = nowMs();
-  const before = beatOf(row);
-  const { beatMs, agreed } = row.heard_at === null ? before : learnBeat(before, now - row.heard_at);
+  const { beatMs, agreed } = beatAfter(row, now);
   await database.run(
     'UPDATE webhook_secrets SET heard_at = $1, beat = $2, beat_agreed = $3 WHERE id = $4',
     now,
@@ -95,23 +93,4 @@ export async function countLooks({ database }: Context, more: 0 | 1): Promise<nu
      ON CONFLICT (name) DO UPDATE SET value = m.value + 1 RETURNING value`,
   );
   return counted!.value;
-}
-
-function beatOf(row: Row): Beat {
-  return { beatMs: row.beat, agreed: row.beat_agreed };
-}
-
-function storedSecret(row: Row): StoredWebhookSecret {
-  return {
-    id: row.id,
-    kind: row.kind,
-    state: row.state,
-    sealed: row.sealed,
-    user: row.user_name,
-    connectionId: row.connection_id,
-    subscriptionId: row.subscription_id,
-    madeAtMs: row.made_at,
-    heardAtMs: row.heard_at,
-    beatMs: believedBeat(beatOf(row)),
-  };
 }

@@ -3,10 +3,9 @@
  * when each subscription was heard of last. Nothing is opened here.
  */
 import type { SavedWebhookSecret, StoredWebhookSecret } from '../../model/subscription';
-import { type Beat, believedBeat, learnBeat } from '../learn-beat';
 import { listenedOf, listenedSince, listeningNames } from '../listening';
+import { beatAfter, storedSecret } from '../secret-row';
 import type { Context } from './context';
-import type { Row } from './database';
 
 export function listWebhookSecrets(context: Context): StoredWebhookSecret[] {
   return context.database.all('SELECT * FROM webhook_secrets ORDER BY made_at, id').map(storedSecret);
@@ -51,8 +50,7 @@ export function noteHeartbeat(context: Context, id: string): void {
   );
   if (row === undefined) return;
   const nowMs = context.nowMs();
-  const before = beatOf(row);
-  const { beatMs, agreed } = row.heard_at === null ? before : learnBeat(before, nowMs - Number(row.heard_at));
+  const { beatMs, agreed } = beatAfter(row, nowMs);
   context.database.run(
     'UPDATE webhook_secrets SET heard_at = ?, beat = ?, beat_agreed = ? WHERE id = ?',
     nowMs,
@@ -86,23 +84,4 @@ export function countLooks({ database }: Context, more: 0 | 1): number {
     );
   }
   return Number(database.get(`SELECT value FROM meta WHERE name = 'looks'`)?.value ?? 0);
-}
-
-function beatOf(row: Row): Beat {
-  return { beatMs: row.beat as number | null, agreed: Number(row.beat_agreed) };
-}
-
-function storedSecret(row: Row): StoredWebhookSecret {
-  return {
-    id: String(row.id),
-    kind: row.kind as StoredWebhookSecret['kind'],
-    state: row.state as StoredWebhookSecret['state'],
-    sealed: String(row.sealed),
-    user: row.user_name as string | null,
-    connectionId: row.connection_id as string | null,
-    subscriptionId: row.subscription_id as string | null,
-    madeAtMs: Number(row.made_at),
-    heardAtMs: row.heard_at as number | null,
-    beatMs: believedBeat(beatOf(row)),
-  };
 }
