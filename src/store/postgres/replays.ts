@@ -6,16 +6,8 @@
 import type { Acknowledgement, OutboxRow } from '../../model/event';
 import type { ReplayRefusal, ReplayRun, ReplaySelection, ReplayStep, SelectedPage } from '../../model/replay';
 import { topicsOfKind } from '../live-topic';
-import { isForgotten } from '../organization-row';
-import { refusalsOf } from '../replay-refusals';
-import {
-  asAnnounced,
-  floorBy,
-  lostFloorPrefix,
-  newestNumber,
-  nothingReplayed,
-  runsKept,
-} from '../store-rules';
+import { isNewestBy, readingOf, refusalsOf, selectedBy, selectedEvent } from '../replay-rows';
+import { asAnnounced, nothingReplayed, runsKept } from '../store-rules';
 import type { Context } from './context';
 import type { Row } from './database';
 import { lockOrganizations } from './organization-rows';
@@ -23,19 +15,7 @@ import { outboxRowOf, rowColumns } from './outbox';
 import { closeEntries } from './quarantine-entries';
 import { kindOfRow, readTask } from './read-task';
 
-/** Of rows `o` with the sequences `s` of their keys: whether they went out or wait to. None that is gone can be newer. */
-const isNewest = `o.state < 3 AND o.sequence = ${newestNumber}
-  AND o.sequence > ${floorBy(lostFloorPrefix, kindOfRow('o'))}`;
-
-/** Of rows `o`: a position is given when one goes out for the first time. */
-const waits = "CASE WHEN o.position IS NULL THEN 'first' WHEN o.state = 0 THEN 'again' END";
-
-/** Of tasks `t`: when what is due of them is read. */
-const readingOf = `coalesce((SELECT CASE WHEN o.access = 'active' THEN 'now' WHEN ${isForgotten} THEN 'forgotten' ELSE 'parked' END
-  FROM organizations o WHERE o.id = t.lane), 'now')`;
-
-/** Of rows `o`: the same of their resources. */
-const reading = `(SELECT ${readingOf} FROM tasks t WHERE t.id = ${readTask})`;
+const isNewest = isNewestBy(kindOfRow('o'));
 
 export async function beginReplay(
   { database, nowMs }: Context,
@@ -83,8 +63,7 @@ export async function selectReplay(
     limit,
   ))!;
   const rows = await database.all(
-    `SELECT o.id, o.event_id, o.key, o.bytes, ${isNewest} AS newest, ${waits} AS waits,
-       ${withReading ? reading : 'NULL'} AS reading
+    `SELECT ${selectedBy(isNewest, withReading ? readTask : null)}
      FROM outbox o JOIN sequences s ON s.key = o.key
      WHERE o.id > $1 AND o.id <= $2 AND o.state < 3
        AND ($3::text[] IS NULL OR o.event_id = ANY($3)) AND ($4::text[] IS NULL OR o.key = ANY($4))
@@ -101,15 +80,7 @@ export async function selectReplay(
     notSentBy ?? null,
   );
   return {
-    events: rows.map(({ id, event_id, key, bytes, newest, waits, reading }) => ({
-      row: id,
-      eventId: event_id,
-      key,
-      bytes,
-      newest,
-      waits,
-      reading,
-    })),
+    events: rows.map(selectedEvent),
     after: looked.rows < limit ? null : looked.last,
   };
 }

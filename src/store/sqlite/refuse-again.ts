@@ -3,7 +3,7 @@
  * became of what was published. The replay counts it, and its line in the journal has a time and no place.
  */
 import type { QuarantineReason } from '../../model/notification';
-import { onItsWay } from '../replay-refusals';
+import { onItsWay } from '../replay-rows';
 import type { Context } from './context';
 
 /** False where no replay sends the row, or it stands on no topic: it is as it was. */

@@ -4,26 +4,10 @@
  * and leaves a line in the journal for each record.
  */
 import type { Acknowledgement, OutboxRow } from '../../model/event';
-import type {
-  Reading,
-  ReplayRefusal,
-  ReplayRun,
-  ReplaySelection,
-  ReplayStep,
-  SelectedEvent,
-  SelectedPage,
-} from '../../model/replay';
+import type { ReplayRefusal, ReplayRun, ReplaySelection, ReplayStep, SelectedPage } from '../../model/replay';
 import { topicsOfKind } from '../live-topic';
-import { isForgotten } from '../organization-row';
-import { refusalsOf } from '../replay-refusals';
-import {
-  asAnnounced,
-  floorBy,
-  lostFloorPrefix,
-  newestNumber,
-  nothingReplayed,
-  runsKept,
-} from '../store-rules';
+import { isNewestBy, readingOf, refusalsOf, selectedBy, selectedEvent } from '../replay-rows';
+import { asAnnounced, nothingReplayed, runsKept } from '../store-rules';
 import type { Context } from './context';
 import type { Row } from './database';
 import { leads, outboxRowOf, rowColumns } from './outbox';
@@ -31,19 +15,7 @@ import { closeEntry } from './quarantine';
 import { kindOfRow, readTask } from './read-task';
 import { afterGap } from './return-task';
 
-/** Of rows `o` with the sequences `s` of their keys: whether they went out or wait to. None that is gone can be newer. */
-const isNewest = `o.state < 3 AND o.sequence = ${newestNumber}
-  AND o.sequence > ${floorBy(lostFloorPrefix, kindOfRow('o'))}`;
-
-/** Of rows `o`: a position is given when one goes out for the first time. */
-const waits = "CASE WHEN o.position IS NULL THEN 'first' WHEN o.state = 0 THEN 'again' END";
-
-/** Of tasks `t`: when what is due of them is read. */
-const readingOf = `coalesce((SELECT CASE WHEN o.access = 'active' THEN 'now' WHEN ${isForgotten} THEN 'forgotten' ELSE 'parked' END
-  FROM organizations o WHERE o.id = t.lane), 'now')`;
-
-/** Of rows `o`: the same of their resources. */
-const reading = `(SELECT ${readingOf} FROM tasks t WHERE t.id = ${readTask})`;
+const isNewest = isNewestBy(kindOfRow('o'));
 
 export function beginReplay({ database, nowMs }: Context, asked: string, resumableMs = 0): ReplayRun {
   const beganAt = nowMs();
@@ -93,8 +65,7 @@ export function selectReplay(
     limit,
   )!;
   const rows = database.all(
-    `SELECT o.id, o.event_id, o.key, o.bytes, ${isNewest} AS newest, ${waits} AS waits,
-       ${withReading ? reading : 'NULL'} AS reading
+    `SELECT ${selectedBy(isNewest, withReading ? readTask : null)}
      FROM outbox o CROSS JOIN sequences s ON s.key = o.key
      WHERE o.id > ? AND o.id <= ? AND o.state < 3
        AND (? IS NULL OR o.event_id IN (SELECT value FROM json_each(?)))
@@ -111,15 +82,7 @@ export function selectReplay(
     notSentBy ?? null,
   );
   return {
-    events: rows.map((row) => ({
-      row: Number(row.id),
-      eventId: String(row.event_id),
-      key: String(row.key),
-      bytes: Number(row.bytes),
-      newest: row.newest === 1,
-      waits: row.waits as SelectedEvent['waits'],
-      reading: row.reading as Reading | null,
-    })),
+    events: rows.map(selectedEvent),
     after: Number(looked.rows) < limit ? null : Number(looked.last),
   };
 }
