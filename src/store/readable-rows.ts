@@ -4,6 +4,9 @@
  */
 import type { OutboxRow, PublishedEvent } from '../model/event';
 
+/** By the names of its columns. */
+type Row = Readonly<Record<string, unknown>>;
+
 export interface ReadableRows {
   rows: OutboxRow[];
   damaged: DamagedRow[];
@@ -14,48 +17,51 @@ export interface DamagedRow {
   detail: string;
 }
 
-/** `read` throws for a row that it cannot make sense of. */
-export function readableRows<Row>(
-  found: Row[],
-  read: (row: Row) => OutboxRow,
-  idOf: (row: Row) => number,
-): ReadableRows {
+/** Throws for a row that it cannot make sense of. */
+export function outboxRow(row: Row): OutboxRow {
+  return {
+    row: Number(row.id),
+    topic: String(row.topic),
+    key: String(row.key),
+    sequence: Number(row.sequence),
+    eventId: String(row.event_id),
+    headers: headersOf(row),
+    value: String(row.value),
+    acceptedAtMs: row.accepted_at as number | null,
+  };
+}
+
+export function readableRows(found: Row[]): ReadableRows {
   const rows: OutboxRow[] = [];
   const damaged: DamagedRow[] = [];
   for (const row of found) {
     try {
-      rows.push(read(row));
+      rows.push(outboxRow(row));
     } catch (error) {
-      damaged.push({ row: idOf(row), detail: damagedDetail((error as Error).message) });
+      damaged.push({ row: Number(row.id), detail: damagedDetail((error as Error).message) });
     }
   }
   return { rows, damaged };
 }
 
-/** A published row as it stands; `headers` and `value` null where they cannot be read at all. */
-export interface StoredEvent {
-  position: number;
-  eventId: string;
-  topic: string;
-  key: string;
-  headers: string | null;
-  value: string | null;
-  partition: number | null;
-  offset: string | null;
-}
-
-/** What can be told of it; one that is damaged says so, and keeps its place. Throws nothing. */
-export function publishedEvent(stored: StoredEvent, detail = 'its value is gone'): PublishedEvent {
-  const { position, eventId, topic, key, partition, offset } = stored;
-  const place = { position, topic, partition, offset };
+/** What can be told of a published row; one that is damaged says so, and keeps its place. Throws nothing. */
+export function publishedEvent(row: Row, detail = 'its value is gone'): PublishedEvent {
+  const topic = String(row.topic);
+  const place = {
+    position: Number(row.position),
+    topic,
+    partition: row.partition as number | null,
+    offset: row.log_offset as string | null,
+  };
+  const named = { eventId: String(row.event_id), topic, key: String(row.key) };
   try {
-    if (stored.headers === null || stored.value === null) throw new Error(detail);
-    JSON.parse(stored.value);
-    const record = { eventId, topic, key, headers: headersOf(stored.headers), value: stored.value };
-    return { ...place, record, damaged: null };
+    if (row.headers === null || row.value === null) throw new Error(detail);
+    const value = String(row.value);
+    JSON.parse(value);
+    return { ...place, record: { ...named, headers: headersOf(row), value }, damaged: null };
   } catch (error) {
-    const record = { eventId, topic, key, headers: [], value: 'null' };
-    return { ...place, record, damaged: damagedDetail((error as Error).message) };
+    const damaged = damagedDetail((error as Error).message);
+    return { ...place, record: { ...named, headers: [], value: 'null' }, damaged };
   }
 }
 
@@ -64,8 +70,8 @@ export function damagedDetail(message: string): string {
 }
 
 /** Throws when the text is not the JSON of a list. */
-export function headersOf(text: string): [string, string][] {
-  const headers = JSON.parse(text) as unknown;
+function headersOf(row: Row): [string, string][] {
+  const headers = JSON.parse(String(row.headers)) as unknown;
   if (!Array.isArray(headers)) throw new TypeError('its headers are no list');
   return headers as [string, string][];
 }

@@ -2,9 +2,14 @@
  * A relay that did not hear whether the store took its marks tells them again. Had it taken them, a row among them that is
  * unsent was made so by a replay since, and waits for the place of another record. Pure.
  */
+import type { Acknowledgement } from '../model/event';
+
 /** An unsent row that was acknowledged at this place. */
 export interface ToldRow {
   id: number;
+  eventId: string;
+  /** null while it was not published. */
+  position: number | null;
   topic: string;
   /** null for the embedded log, as is the offset. */
   partition: number | null;
@@ -12,6 +17,21 @@ export interface ToldRow {
   /** Where it was sent first, if it was. */
   firstPartition: number | null;
   firstOffset: string | null;
+}
+
+/** `row` is the one that is acknowledged, by the names of its columns. */
+export function toldRow(
+  row: Readonly<Record<string, unknown>>,
+  { row: id, partition, offset }: Acknowledgement,
+): ToldRow {
+  return {
+    ...{ id, partition, offset },
+    topic: String(row.topic),
+    eventId: String(row.event_id),
+    position: row.position as number | null,
+    firstPartition: row.partition as number | null,
+    firstOffset: row.log_offset as string | null,
+  };
 }
 
 /** null where nothing is known of it. */

@@ -6,7 +6,6 @@ import type { Inspection } from '../../model/inspection';
 import { publishedEvent } from '../readable-rows';
 import { eventsBytesMax } from '../store-rules';
 import type { Context, InTransaction } from './context';
-import type { Row } from './database';
 import { storable } from './quarantine-entries';
 import { saysDamaged } from './server-faults';
 
@@ -60,7 +59,7 @@ const readTogether: ReadRows = async ({ database }, ids) => {
     `SELECT ${places}, headers, value FROM outbox WHERE id = ANY($1::bigint[]) ORDER BY position`,
     ids,
   );
-  return rows.map((row) => publishedOf(row));
+  return rows.map((row) => publishedEvent(row));
 };
 
 /** One by one, so that the server can say which row it cannot put together. */
@@ -70,7 +69,7 @@ const readEach: ReadRows = async ({ database }, ids) => {
     await database.run('SAVEPOINT look');
     try {
       const row = await database.get(`SELECT ${places}, headers, value FROM outbox WHERE id = $1`, id);
-      if (row !== undefined) events.push(publishedOf(row));
+      if (row !== undefined) events.push(publishedEvent(row));
     } catch (error) {
       if (!saysDamaged(error)) throw error;
       await database.run('ROLLBACK TO SAVEPOINT look');
@@ -78,14 +77,9 @@ const readEach: ReadRows = async ({ database }, ids) => {
         `SELECT ${places}, NULL AS headers, NULL AS value FROM outbox WHERE id = $1`,
         id,
       );
-      if (row !== undefined) events.push(publishedOf(row, (error as Error).message));
+      if (row !== undefined) events.push(publishedEvent(row, (error as Error).message));
     }
     await database.run('RELEASE SAVEPOINT look');
   }
   return events;
 };
-
-function publishedOf(row: Row, detail?: string): PublishedEvent {
-  const { position, event_id: eventId, topic, key, headers, value, partition, log_offset: offset } = row;
-  return publishedEvent({ position, eventId, topic, key, headers, value, partition, offset }, detail);
-}

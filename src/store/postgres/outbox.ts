@@ -3,35 +3,21 @@
  * counter until the commit, so that positions become visible in their order.
  * States: 0 unsent, 1 in the embedded log only, 2 in Kafka, 3 quarantined, 4 set aside: its number was found taken.
  */
-import type { Acknowledgement, OutboxRow } from '../../model/event';
+import type { Acknowledgement } from '../../model/event';
 import type { QuarantineReason } from '../../model/notification';
 import type { LeaseHeld } from '../../model/store';
 import type { KnownEnd } from '../../model/topic-end';
 import { isStranded, liveTopic } from '../live-topic';
-import { headersOf } from '../readable-rows';
 import { unsentCountedMax } from '../store-rules';
-import { type NextOffsetOf, type ToldRow, toldBefore } from '../told-before';
+import { type NextOffsetOf, type ToldRow, toldBefore, toldRow } from '../told-before';
 import type { Context } from './context';
-import type { Row, Value } from './database';
+import type { Value } from './database';
 import { insertEntries } from './quarantine-entries';
 import { lockReplaysOf, refuseAgain } from './refuse-again';
 
 /** Of `outbox o`. What was published before is not fresh: it has no time of acceptance. */
 export const rowColumns = `o.id, o.topic, o.key, o.sequence, o.event_id, o.headers, o.value,
   CASE WHEN o.position IS NULL THEN o.accepted_at END AS accepted_at`;
-
-export function outboxRowOf(row: Row): OutboxRow {
-  return {
-    row: row.id,
-    topic: row.topic,
-    key: row.key,
-    sequence: row.sequence,
-    eventId: row.event_id,
-    headers: headersOf(row.headers),
-    value: row.value,
-    acceptedAtMs: row.accepted_at,
-  };
-}
 
 /**
  * Said in the statement itself, from the parameter on that has this number: a relay that was stopped for longer than its
@@ -87,7 +73,7 @@ export async function markSent(
   const unsent = new Map(found.map((row) => [row.id as number, row]));
   const rows = [...told.values()].flatMap((acknowledged) => {
     const row = unsent.get(acknowledged.row);
-    return row === undefined ? [] : [acknowledgedRow(row, acknowledged)];
+    return row === undefined ? [] : [toldRow(row, acknowledged)];
   });
   const repeats = again ? rows : [];
   const known = toldBefore(repeats, await endsOf(context, repeats));
@@ -121,31 +107,14 @@ export async function markSent(
     );
 }
 
-interface AcknowledgedRow extends ToldRow {
-  eventId: string;
-  position: number | null;
-}
+type Placed = ToldRow & { partition: number; offset: string };
 
-function acknowledgedRow(row: Row, { partition, offset }: Acknowledgement): AcknowledgedRow {
-  return {
-    ...{ partition, offset },
-    id: row.id,
-    topic: row.topic,
-    eventId: row.event_id,
-    position: row.position,
-    firstPartition: row.partition,
-    firstOffset: row.log_offset,
-  };
-}
-
-type Placed = AcknowledgedRow & { partition: number; offset: string };
-
-function isPlaced(row: AcknowledgedRow): row is Placed {
+function isPlaced(row: ToldRow): row is Placed {
   return row.partition !== null && row.offset !== null;
 }
 
 /** Of the partitions of what was sent before. */
-async function endsOf({ database }: Context, rows: AcknowledgedRow[]): Promise<NextOffsetOf> {
+async function endsOf({ database }: Context, rows: ToldRow[]): Promise<NextOffsetOf> {
   const repeats = rows.filter(({ firstOffset }) => firstOffset !== null);
   if (repeats.length === 0) return () => null;
   const ends = await database.all(

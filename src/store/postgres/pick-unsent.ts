@@ -8,7 +8,7 @@ import { divideHeld } from '../held-topics';
 import { type DamagedRow, damagedDetail, readableRows } from '../readable-rows';
 import type { Context, InTransaction } from './context';
 import type { Row, Value } from './database';
-import { leaderOf, leading, outboxRowOf, rowColumns, setAside } from './outbox';
+import { leaderOf, leading, rowColumns, setAside } from './outbox';
 import { readTask } from './read-task';
 import { saysDamaged } from './server-faults';
 
@@ -19,7 +19,7 @@ export async function pickUnsent(inTransaction: InTransaction, ...pick: Pick): P
   const ask = () =>
     inTransaction(async (context) => {
       const found = await unsentRows(context, pick);
-      const { rows, damaged } = readableRows(found, outboxRowOf, ({ id }) => id);
+      const { rows, damaged } = readableRows(found);
       await setDamagedAside(context, damaged);
       return rows;
     });

@@ -6,12 +6,13 @@
 import type { Acknowledgement, OutboxRow } from '../../model/event';
 import type { ReplayRefusal, ReplayRun, ReplaySelection, ReplayStep, SelectedPage } from '../../model/replay';
 import { topicsOfKind } from '../live-topic';
+import { outboxRow } from '../readable-rows';
 import { isNewestBy, readingOf, refusalsOf, selectedBy, selectedEvent } from '../replay-rows';
 import { asAnnounced, nothingReplayed, runsKept } from '../store-rules';
 import type { Context } from './context';
 import type { Row } from './database';
 import { lockOrganizations } from './organization-rows';
-import { outboxRowOf, rowColumns } from './outbox';
+import { rowColumns } from './outbox';
 import { closeEntries } from './quarantine-entries';
 import { kindOfRow, readTask } from './read-task';
 
@@ -162,7 +163,7 @@ export async function readHistory({ database }: Context, rows: number[]): Promis
     `SELECT ${rowColumns} FROM outbox o WHERE o.id = ANY($1::bigint[]) ORDER BY o.id`,
     rows,
   );
-  return found.map(outboxRowOf);
+  return found.map(outboxRow);
 }
 
 export async function noteHistory(

@@ -9,9 +9,9 @@ import type { HeldPartition, LeaseHeld } from '../../model/store';
 import type { KnownEnd } from '../../model/topic-end';
 import { divideHeld } from '../held-topics';
 import { isStranded, liveTopic } from '../live-topic';
-import { type DamagedRow, headersOf, publishedEvent, readableRows } from '../readable-rows';
+import { type DamagedRow, publishedEvent, readableRows } from '../readable-rows';
 import { eventsBytesMax, unsentCountedMax } from '../store-rules';
-import { type ToldRow, toldBefore } from '../told-before';
+import { type ToldRow, toldBefore, toldRow } from '../told-before';
 import type { Context } from './context';
 import type { Row } from './database';
 import { insertQuarantine } from './quarantine';
@@ -65,7 +65,7 @@ export function pickUnsent(
     ...(others?.flatMap((topic) => [...heldValues, topic]) ?? heldValues),
     limit,
   );
-  const { rows: readable, damaged } = readableRows(upTo(bytesMax, rows), outboxRowOf, ({ id }) => Number(id));
+  const { rows: readable, damaged } = readableRows(upTo(bytesMax, rows));
   for (const one of damaged) setDamagedAside(context, one);
   return readable;
 }
@@ -107,19 +107,6 @@ function setDamagedAside(context: Context, { row, detail }: DamagedRow): void {
 export const rowColumns = `id, topic, key, sequence, event_id, headers, value,
   iif(position IS NULL, accepted_at, NULL) AS accepted_at`;
 
-export function outboxRowOf(row: Row): OutboxRow {
-  return {
-    row: Number(row.id),
-    topic: String(row.topic),
-    key: String(row.key),
-    sequence: Number(row.sequence),
-    eventId: String(row.event_id),
-    headers: headersOf(String(row.headers)),
-    value: String(row.value),
-    acceptedAtMs: row.accepted_at as number | null,
-  };
-}
-
 /** One thread makes all calls: what is held when it is looked at is held until the call ends. */
 export function leads(context: Context, { name, holder, ends = [] }: LeaseHeld): boolean {
   const { database, nowMs } = context;
@@ -145,7 +132,7 @@ export function markSent(
 ): void {
   if (lease !== undefined && !leads(context, lease)) return;
   const nowMs = context.nowMs();
-  const found = acknowledgements.flatMap((told) => acknowledgedRow(context, told) ?? []);
+  const found = acknowledgements.flatMap((told) => unsentRow(context, told) ?? []);
   const nextOffset = (topic: string, partition: number) => nextOffsetOf(context, topic, partition);
   const known = toldBefore(again ? found : [], nextOffset);
   const ends = new Map<string, KnownEnd>();
@@ -173,29 +160,13 @@ export function markSent(
   if (found.length === acknowledgements.length) for (const end of ends.values()) noteEnd(context, end);
 }
 
-interface AcknowledgedRow extends ToldRow {
-  eventId: string;
-  position: number | null;
-}
-
 /** Looked up and marked apart, as a key's next number is; null when it is not unsent. */
-function acknowledgedRow(
-  { database }: Context,
-  { row: id, partition, offset }: Acknowledgement,
-): AcknowledgedRow | null {
+function unsentRow({ database }: Context, told: Acknowledgement): ToldRow | null {
   const unsent = database.get(
     'SELECT topic, event_id, position, partition, log_offset FROM outbox WHERE id = ? AND state = 0',
-    id,
+    told.row,
   );
-  if (unsent === undefined) return null;
-  return {
-    ...{ id, partition, offset },
-    topic: String(unsent.topic),
-    eventId: String(unsent.event_id),
-    position: unsent.position as number | null,
-    firstPartition: unsent.partition as number | null,
-    firstOffset: unsent.log_offset as string | null,
-  };
+  return unsent === undefined ? null : toldRow(unsent, told);
 }
 
 function notePlace(
@@ -306,19 +277,5 @@ export function listEvents(
     `["ce_type","${filter.type ?? ''}"]`,
     filter.limit,
   );
-  return { events: upTo(eventsBytesMax, rows).map(publishedOf), floor };
-}
-
-function publishedOf(row: Row): PublishedEvent {
-  const topic = String(row.topic);
-  return publishedEvent({
-    position: Number(row.position),
-    eventId: String(row.event_id),
-    topic,
-    key: String(row.key),
-    headers: String(row.headers),
-    value: String(row.value),
-    partition: row.partition as number | null,
-    offset: row.log_offset as string | null,
-  });
+  return { events: upTo(eventsBytesMax, rows).map((row) => publishedEvent(row)), floor };
 }

@@ -6,11 +6,12 @@
 import type { Acknowledgement, OutboxRow } from '../../model/event';
 import type { ReplayRefusal, ReplayRun, ReplaySelection, ReplayStep, SelectedPage } from '../../model/replay';
 import { topicsOfKind } from '../live-topic';
+import { outboxRow } from '../readable-rows';
 import { isNewestBy, readingOf, refusalsOf, selectedBy, selectedEvent } from '../replay-rows';
 import { asAnnounced, nothingReplayed, runsKept } from '../store-rules';
 import type { Context } from './context';
 import type { Row } from './database';
-import { leads, outboxRowOf, rowColumns } from './outbox';
+import { leads, rowColumns } from './outbox';
 import { closeEntry } from './quarantine';
 import { kindOfRow, readTask } from './read-task';
 import { afterGap } from './return-task';
@@ -139,7 +140,7 @@ export function readHistory({ database }: Context, rows: number[]): OutboxRow[] 
       `SELECT ${rowColumns} FROM outbox WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id`,
       JSON.stringify(rows),
     )
-    .map(outboxRowOf);
+    .map(outboxRow);
 }
 
 export function noteHistory(
