@@ -3,11 +3,10 @@
  * ends, and whoever executes them makes groups of what has come meanwhile. No call waits for a timer, and none for an
  * answer unless several are owed.
  */
-import type { Ledger } from '../model/ledger';
+import { emptyLedger, type Ledger } from '../model/ledger';
 import type { QuarantineReason } from '../model/notification';
 import { Problem, type ProblemCode } from '../model/problem';
 import type { Store } from '../model/store';
-import { emptyLedger } from './empty-ledger';
 import { type HastenedPage, hastenRest } from './hastened-page';
 import type { SetAside } from './quarantine-entry';
 import type { Call } from './sqlite/engine';

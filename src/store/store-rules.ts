@@ -35,6 +35,14 @@ export const eventKeptMs = 60_000;
 /** The place of a walk of retention that has come to its end; it begins anew, at 0, once all of them have. */
 export const walkEnded = -1;
 
+/**
+ * When a resource may be read again: not before the gap after its last read is over. A time of reading that is ahead of now is
+ * one from before the clock was set back: it holds nothing up for longer.
+ */
+export function freeAtMs(readAtMs: number | null, nowMs: number, gapMs: number): number {
+  return readAtMs === null ? nowMs : Math.min(readAtMs, nowMs) + gapMs;
+}
+
 /** The longest time in which hints of one organization cause no more than one probe. */
 const hintedGapMsMax = 60_000;
 

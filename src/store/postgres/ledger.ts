@@ -3,9 +3,8 @@
  * generation; of several hints that one read covers the last is told by it and the others are merged into it. What was
  * decided is published only when it is sent. Read in pages, so that no statement is long.
  */
-import type { Ledger, LedgerLine } from '../../model/ledger';
+import { emptyLedger, type Ledger, type LedgerLine } from '../../model/ledger';
 import { tellingFirst } from '../covered';
-import { emptyLedger } from '../empty-ledger';
 import { publishedLineBy, waitingLine } from '../ledger-lines';
 import type { Context } from './context';
 import { readTaskOf } from './read-task';

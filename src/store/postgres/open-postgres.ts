@@ -9,12 +9,11 @@ import type { SetAside } from '../quarantine-entry';
 import type { Seen } from '../set-back';
 import { makeBell } from './bell';
 import type { Context, InTransaction, PostgresSettings } from './context';
-import { openDatabase, poolConfig, type TransactionOptions } from './database';
+import { type Database, halfMoved, openDatabase, poolConfig, type TransactionOptions } from './database';
 import { makeGroups } from './groups';
 import { LaneChanges } from './lanes';
 import { migrate } from './migrate';
 import { notedEveryMs, noteNoRoom, noteRoom, saysNoRoom } from './ready';
-import { refuseHalfMoved } from './refuse-half-moved';
 import { finishNamed, rememberNames } from './remember-names';
 import { groups, longVerbs, transactionOptions, verbs } from './verbs';
 
@@ -100,6 +99,19 @@ export async function openPostgres(
     [...doors].map(([name, door]) => [name, (...args: unknown[]) => call(name, door, args)]),
   );
   return { ...bound, heed: bell.heed, close } as unknown as Store;
+}
+
+/**
+ * A store that is being moved into is not served before all of it is there. Who had it open when the move began is refused by
+ * each transaction. Throws `store.moved`; the database is closed then.
+ */
+async function refuseHalfMoved(database: Database): Promise<void> {
+  const moving = await database.transact((statements) =>
+    statements.get(`SELECT value FROM meta WHERE name = 'moving'`),
+  );
+  if (moving === undefined) return;
+  await database.close();
+  throw new Problem('store.moved', halfMoved);
 }
 
 function makeDoors(

@@ -2,6 +2,7 @@
  * The other ways a taken task ends: put off, given back because its organization is blocked, found absent, gone, set
  * aside, or not dealt with at all. Each is refused silently under an old fence: whoever holds the new one decides.
  */
+import type { ResourceIdentity } from '../../model/resource';
 import type {
   FinishedGone,
   FinishResult,
@@ -11,7 +12,6 @@ import type {
   QuarantinedTask,
 } from '../../model/task';
 import { deletionOf } from '../task-row';
-import { adopt } from './adopt';
 import { hintProbes, holdForProbe, mayBeBlocked } from './ask-probes';
 import { joinNamed } from './join';
 import {
@@ -26,6 +26,7 @@ import {
   stayDue,
 } from './return-task';
 import type { Slate } from './slate';
+import type { TaskRow } from './task-rows';
 import { tooManyGone } from './too-many-gone';
 
 export function postpone(slate: Slate, ending: Postponed): void {
@@ -134,6 +135,23 @@ export async function finishGone(slate: Slate, ending: FinishedGone): Promise<Fi
   const again = rest(slate, task, ending, { settleMs, found: present }, task.lane);
   slate.context.lanes.widen(task.lane);
   return { outcome: 'gone', eventIds, again };
+}
+
+/**
+ * True when the task, of which nothing is known but its address, is the resource's from now on, as another life of the store
+ * published it where the hint says, and left it on the topics.
+ */
+function adopt(slate: Slate, task: TaskRow, named: ResourceIdentity | undefined): boolean {
+  const organizationId = task.hinted_organization_id;
+  if (named === undefined || task.kind !== null || organizationId === null) return false;
+  const { kind, id } = named;
+  if (slate.resource(kind, id) !== undefined || !slate.placesOf(named).includes(organizationId)) return false;
+  slate.claim({ kind, id, organizationId });
+  slate.change(task, {
+    ...{ kind, resource_id: id, organization_id: organizationId, published: true, deleted: false },
+    ...{ content_hash: '', wire_hash: '', normalizer_version: 0 },
+  });
+  return true;
 }
 
 export function quarantineTask(slate: Slate, ending: QuarantinedTask): void {

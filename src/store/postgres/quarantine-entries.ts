@@ -5,6 +5,9 @@
 import type { QuarantineEntry } from '../quarantine-entry';
 import type { Context } from './context';
 
+/** Where nobody is authenticated anybody can send bodies that cannot be read. */
+const samplesMax = 1000;
+
 /** How many were entered: a sample that is kept already is not entered twice. */
 export async function insertEntries(context: Context, entries: QuarantineEntry[]): Promise<number> {
   if (entries.length === 0) return 0;
@@ -37,6 +40,22 @@ export async function insertEntries(context: Context, entries: QuarantineEntry[]
   );
   for (const { reason } of entered) context.setAside.push(reason);
   return entered.length;
+}
+
+/** At most 1,000 samples are kept. */
+export async function keepSample(
+  context: Context,
+  sample: { bodyHash: string; detail: string; raw: string },
+): Promise<boolean> {
+  const reason = 'malformed-body';
+  const row = await context.database.get(
+    `SELECT count(*) AS kept FROM quarantine WHERE state = 'waiting' AND reason = $1`,
+    reason,
+  );
+  if (row!.kept >= samplesMax) return false;
+  const { bodyHash, detail, raw } = sample;
+  const entry = { what: 'delivery', reason, path: '', detail, sampleHash: bodyHash, raw } as const;
+  return (await insertEntries(context, [entry])) > 0;
 }
 
 /** PostgreSQL keeps no NUL in a text: what an operator is shown has U+FFFD in its place. */

@@ -5,9 +5,8 @@
  * records, as by whoever sets them aside or hints them; of two orders for one entry the second finds nothing.
  */
 import type { Element } from '../../model/notification';
-import { freeAtMs } from '../free-at';
 import { entryIdOf } from '../quarantine-view';
-import { releasedState, unpublishedOf } from '../store-rules';
+import { freeAtMs, releasedState, unpublishedOf } from '../store-rules';
 import { hintProbes } from './ask-probes';
 import type { Context } from './context';
 import type { Row } from './database';

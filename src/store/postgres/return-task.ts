@@ -5,8 +5,8 @@
  */
 import type { QuarantineReason } from '../../model/notification';
 import type { Ending } from '../../model/task';
-import { freeAtMs } from '../free-at';
 import { leavesOneToFind, type Said } from '../may-lag';
+import { freeAtMs } from '../store-rules';
 import type { Slate } from './slate';
 import type { TaskRow } from './task-rows';
 

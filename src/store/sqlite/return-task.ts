@@ -6,8 +6,8 @@
 import type { QuarantineReason } from '../../model/notification';
 import type { Ending } from '../../model/task';
 import { finality } from '../covered';
-import { freeAtMs } from '../free-at';
 import { leavesOneToFind, type Said } from '../may-lag';
+import { freeAtMs } from '../store-rules';
 import type { Context } from './context';
 import type { Row } from './database';
 import { endLease } from './leases';

@@ -4,7 +4,7 @@ import { reckon } from '../../../src/demo/reckoning';
 import type { Stage } from '../../../src/demo/stage';
 import { makeTeller } from '../../../src/demo/tell';
 import type { StructuredEvent } from '../../../src/model/api';
-import { emptyLedger } from '../../../src/store/empty-ledger';
+import { emptyLedger } from '../../../src/model/ledger';
 
 type Records = NonNullable<Awaited<ReturnType<Stage['recordsOnTopics']>>>;
 
