@@ -6,7 +6,6 @@ import type { Observation, Observed, ProbeAsker } from '../../model/organization
 import type { Context } from './context';
 import type { Row } from './database';
 import { observe, tellUntold } from './observe';
-import { remember } from './organization-cache';
 import { hintProbe, probeUnlessGranted } from './probes';
 import { releaseUnread } from './release';
 
@@ -224,7 +223,7 @@ function block(
   organizationId: string,
   { message, connectionId, by }: { message: string | null; connectionId: string; by: 'grant' | 'operator' },
 ): Observed[] {
-  const { access, epoch } = context.organizations.ensure(organizationId, context.database, context.undo);
+  const { access, epoch } = context.organizations.ensure(organizationId);
   if (access === 'reauthorize' || isForgotten(context, { id: organizationId, access, epoch })) return [];
   const found = { cause: 'refused-grant', actionUrl: null, message, connectionId } as const;
   const observation: Observation = { organizationId, epoch, found, by };
@@ -284,11 +283,11 @@ export function learn(
   organizations: { id: string; name: string | null; connectionId: string }[],
 ): void {
   for (const { id, name, connectionId } of organizations) {
-    const organization = context.organizations.ensure(id, context.database, context.undo);
+    const organization = context.organizations.ensure(id);
     const { access, epoch } = organization;
     const forgotten = isForgotten(context, { id, access, epoch });
     if (!organization.wasShown) {
-      remember(context, organization);
+      context.organizations.remember(organization);
       organization.wasShown = true;
     }
     context.database.run(

@@ -15,7 +15,7 @@ import { deletionOf } from '../task-row';
 import type { Context } from './context';
 import type { Row } from './database';
 import { joinNamed } from './join';
-import { type CachedOrganization, remember } from './organization-cache';
+import type { CachedOrganization } from './organization-cache';
 import { hintProbe, holdForProbe, mayBeBlocked } from './probes';
 import {
   afterGap,
@@ -142,7 +142,7 @@ export function finishGone(context: Context, ending: FinishedGone): FinishResult
 function tooManyGone(context: Context, task: Row, shareMax: number): boolean {
   const organization = context.organizations.get(String(task.organization_id));
   if (organization === undefined) return false;
-  remember(context, organization);
+  context.organizations.remember(organization);
   const nowMs = context.nowMs();
   const lately = goneLately(organization.goneAtMs, nowMs);
   organization.presentBefore = presentBefore(context, organization, lately.length);

@@ -60,7 +60,7 @@ export function openEngine(
     },
     seen,
     lanes: new Lanes(undo, (id, width) => keepWidth(database, id, width)),
-    organizations: new OrganizationCache(),
+    organizations: new OrganizationCache(database, undo),
     leases: new Map(),
     conditions: new Map(),
     swept: { position: 0, delivery: 0, readOfTask: 0, readWithFence: 0, aside: 0 },
@@ -158,7 +158,7 @@ function refuseMoved(database: Database, file: string): void {
  */
 function load(context: Context): void {
   const { database } = context;
-  context.organizations.load(database);
+  context.organizations.load();
   database.run(
     `UPDATE tasks SET state = 'due', due_at = ?1, code = iif(state = 'taken', code, NULL)
      WHERE state = 'taken' OR (state = 'due' AND code = 'older-normalizer' AND normalizer_version <= ?2)`,

@@ -17,7 +17,6 @@ import type { Context } from './context';
 import type { Row } from './database';
 import { knownAs } from './equipment-names';
 import { joinTask } from './join';
-import { remember } from './organization-cache';
 import {
   endTake,
   noteRead,
@@ -229,9 +228,9 @@ export function noteReadable(
   { organizationId, address }: EventDraft,
   connectionId: string,
 ): void {
-  const organization = context.organizations.ensure(organizationId, context.database, context.undo);
+  const organization = context.organizations.ensure(organizationId);
   if (organization.wasRead) return;
-  remember(context, organization);
+  context.organizations.remember(organization);
   organization.wasRead = true;
   organization.wasShown = true;
   context.database.run(

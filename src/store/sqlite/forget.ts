@@ -11,7 +11,6 @@ import { listAlerts, saveAlerts } from './inspect';
 import { endLease } from './leases';
 import { listWhole } from './list-whole';
 import { writeTransition } from './observe';
-import { remember } from './organization-cache';
 
 export function forgetOrganization(context: Context, organizationId: string): Forgotten | null {
   const { database } = context;
@@ -21,7 +20,7 @@ export function forgetOrganization(context: Context, organizationId: string): Fo
   const found = { cause: 'not-connected', actionUrl: null, message: null } as const;
   const observation: Observation = { organizationId, epoch: organization.epoch, found, by: 'operator' };
   const next = transition(JSON.parse(String(row.causes)) as CauseSet, observation, context.nowMs());
-  remember(context, organization);
+  context.organizations.remember(organization);
   // Whatever was asked before is an answer from an earlier epoch.
   Object.assign(organization, {
     access: next.access,

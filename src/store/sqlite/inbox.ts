@@ -75,7 +75,7 @@ export function hint(
   let generation = 1;
   if (known === undefined) {
     const lane = element.organizationId ?? '';
-    if (lane !== '') context.organizations.ensure(lane, database, context.undo);
+    if (lane !== '') context.organizations.ensure(lane);
     taskId = database.insert(
       `INSERT INTO tasks (address, lane, hinted_organization_id, hinted_user, state, generation, due_at, first_hint_at,
          traceparent) VALUES (?, ?, ?, ?, 'due', 1, ?, ?, ?)`,
@@ -116,7 +116,7 @@ function raise(
   // While the owner is not known, the latest claim says whose turn it takes.
   const claimed = known.organization_id === null ? element.organizationId : null;
   const lane = claimed ?? String(known.lane);
-  if (claimed !== null) context.organizations.ensure(claimed, context.database, context.undo);
+  if (claimed !== null) context.organizations.ensure(claimed);
   if (known.state === 'quarantined') closeEntry(context, Number(known.id));
   context.database.run(
     `UPDATE tasks SET generation = ?, state = ?, due_at = ?, lane = ?, settling = 0, crowded = crowded OR state <> 'done',

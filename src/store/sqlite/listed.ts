@@ -183,7 +183,7 @@ function finishNew(context: Context, listed: Listed, draft: EventDraft): 'change
     followHint(context, listed, { address, organizationId, resource: null, modifiedTime: null });
     return 'left';
   }
-  context.organizations.ensure(draft.organizationId, database, context.undo);
+  context.organizations.ensure(draft.organizationId);
   const taskId = database.insert(
     `INSERT INTO tasks (kind, resource_id, address, organization_id, lane, connection_id, state, generation,
        accepted_revision, published, archived, content_hash, wire_hash, normalizer_version, modified_time, listed_in,
@@ -211,13 +211,9 @@ function finishNew(context: Context, listed: Listed, draft: EventDraft): 'change
 }
 
 /** Whose it is was only claimed, by a delivery whose user may not be able to read it: a listing knows, as a read does. */
-function keepOwner(
-  { database, lanes, organizations, undo }: Context,
-  task: Row,
-  organizationId: string,
-): void {
+function keepOwner({ database, lanes, organizations }: Context, task: Row, organizationId: string): void {
   if (task.organization_id !== null) return;
-  organizations.ensure(organizationId, database, undo);
+  organizations.ensure(organizationId);
   database.run(
     'UPDATE tasks SET organization_id = ?1, hinted_organization_id = ?1, lane = ?1 WHERE id = ?2',
     organizationId,
@@ -274,7 +270,7 @@ export function followHint(context: Context, listed: Listed, hint: ListedHint): 
   }
   if (address === null) return;
   const nowMs = context.nowMs();
-  context.organizations.ensure(organizationId, database, context.undo);
+  context.organizations.ensure(organizationId);
   const taskId = database.insert(
     `INSERT INTO tasks (address, lane, hinted_organization_id, state, generation, due_at, reconciled, shown_by, listed_in,
        listed_run) VALUES (?, ?, ?, 'due', 0, ?, 1, ?, ?, ?)`,

@@ -21,20 +21,20 @@ import {
 } from '../announced-actions';
 import { untoldPrefix } from '../store-rules';
 import type { Context } from './context';
-import { type CachedOrganization, remember } from './organization-cache';
+import type { CachedOrganization } from './organization-cache';
 import { later, schedule } from './probes';
 import { writeEvent } from './write-event';
 
 export function observe(context: Context, observation: Observation): Transition & { applied: boolean } {
   const { database } = context;
-  const organization = context.organizations.ensure(observation.organizationId, database, context.undo);
+  const organization = context.organizations.ensure(observation.organizationId);
   const row = database.get(
     'SELECT causes, name, announced, action_due_at, action_met FROM organizations WHERE id = ?',
     organization.id,
   )!;
   const causes = JSON.parse(String(row.causes)) as CauseSet;
   const nowMs = context.nowMs();
-  remember(context, organization);
+  context.organizations.remember(organization);
   // What was asked for while the probe was under way is asked after it.
   const asked = organization.probeLeaseUntilMs > nowMs ? organization.probeAtMs : null;
   if (byAnswer(observation)) organization.probeLeaseUntilMs = 0;

@@ -31,20 +31,19 @@ export interface CachedOrganization {
   presentBefore: number | null;
 }
 
-/** To be called before a change: a rollback brings all of it back. */
-export function remember(
-  { undo }: { undo: (action: () => void) => void },
-  organization: CachedOrganization,
-): void {
-  const before = { ...organization };
-  undo(() => void Object.assign(organization, before));
-}
-
 export class OrganizationCache {
   readonly #organizations = new Map<string, CachedOrganization>();
+  readonly #database: Database;
+  readonly #undo: (action: () => void) => void;
 
-  load(database: Database): void {
-    for (const row of database.all(
+  /** Who is added tells `undo` how to take that back. */
+  constructor(database: Database, undo: (action: () => void) => void) {
+    this.#database = database;
+    this.#undo = undo;
+  }
+
+  load(): void {
+    for (const row of this.#database.all(
       `SELECT id, access, epoch, probe_at, probe_asked_by, probed_at, known_address, connection_id, gone_at, present_before
        FROM organizations`,
     )) {
@@ -66,12 +65,18 @@ export class OrganizationCache {
   }
 
   /** Adds an organization met for the first time, active. */
-  ensure(id: string, database: Database, undo: (action: () => void) => void): CachedOrganization {
+  ensure(id: string): CachedOrganization {
     const known = this.#organizations.get(id);
     if (known !== undefined) return known;
-    database.run('INSERT INTO organizations (id) VALUES (?)', id);
-    undo(() => this.#organizations.delete(id));
+    this.#database.run('INSERT INTO organizations (id) VALUES (?)', id);
+    this.#undo(() => this.#organizations.delete(id));
     return this.#add(id);
+  }
+
+  /** To be called before a change: a rollback brings all of it back. */
+  remember(organization: CachedOrganization): void {
+    const before = { ...organization };
+    this.#undo(() => void Object.assign(organization, before));
   }
 
   all(): IterableIterator<CachedOrganization> {

@@ -10,7 +10,7 @@ import { probeBudgetName, probeBudgetOf } from '../probe-budget';
 import { heldMsMax } from '../set-back';
 import { hintedGapMs } from '../store-rules';
 import type { Context } from './context';
-import { type CachedOrganization, remember } from './organization-cache';
+import type { CachedOrganization } from './organization-cache';
 import { readingPause } from './pauses';
 
 /** So many of its waiting tasks are looked at to find an address of its own. */
@@ -31,7 +31,7 @@ export function schedule(
   atMs: number | null,
   askedBy: ProbeAsker | null,
 ): void {
-  remember(context, organization);
+  context.organizations.remember(organization);
   organization.probeAtMs = atMs;
   organization.probeAskedBy = askedBy ?? organization.probeAskedBy;
   context.database.run(
@@ -55,7 +55,7 @@ export function hintProbe(
   dueAt: string | null,
   askedBy: ProbeAsker,
 ): void {
-  const organization = context.organizations.ensure(organizationId, context.database, context.undo);
+  const organization = context.organizations.ensure(organizationId);
   if (dueAt !== null) announce(context, organizationId, dueAt);
   ask(context, organization, hintedAtMs(context, organization), askedBy);
 }
@@ -86,7 +86,7 @@ function hintedAtMs(context: Context, { probedAtMs }: CachedOrganization): numbe
  * resource is not proven to be its own and it was asked a moment ago.
  */
 export function mayBeBlocked(context: Context, refused: RefusedRequest, refusedBefore: boolean): boolean {
-  const organization = context.organizations.ensure(refused.organizationId, context.database, context.undo);
+  const organization = context.organizations.ensure(refused.organizationId);
   if (organization.access !== 'active') return true;
   if (refusedBefore) return probing(context, organization.id).probing;
   return refused.refusedAddress !== null || hintedAtMs(context, organization) <= context.nowMs();
@@ -97,7 +97,7 @@ export function mayBeBlocked(context: Context, refused: RefusedRequest, refusedB
  * why.
  */
 export function holdForProbe(context: Context, refused: RefusedRequest): void {
-  const organization = context.organizations.ensure(refused.organizationId, context.database, context.undo);
+  const organization = context.organizations.ensure(refused.organizationId);
   context.database.run(
     'UPDATE organizations SET refused_address = coalesce(?, refused_address), connection_id = ? WHERE id = ?',
     refused.refusedAddress,
@@ -105,7 +105,7 @@ export function holdForProbe(context: Context, refused: RefusedRequest): void {
     organization.id,
   );
   const atMs = hintedAtMs(context, organization);
-  remember(context, organization);
+  context.organizations.remember(organization);
   organization.wasShown = refused.connectionId !== null;
   ask(context, organization, atMs, 'refused-request');
   if (organization.access !== 'active') return;
@@ -125,7 +125,7 @@ export function requestProbe(context: Context, organizationId: string, onDemand:
   if (organization === undefined) return false;
   if (onDemand) {
     ask(context, organization, context.nowMs(), 'operator');
-    remember(context, organization);
+    context.organizations.remember(organization);
     organization.probeFound = null;
   } else hintProbe(context, organizationId, null, 'refused-request');
   return true;
@@ -222,7 +222,7 @@ function rankOf({ access, wasShown }: CachedOrganization, askedBy: ProbeAsker | 
 function takeProbe(context: Context, organization: CachedOrganization, leaseUntilMs: number): DueProbe {
   const { database } = context;
   const { id, epoch } = organization;
-  remember(context, organization);
+  context.organizations.remember(organization);
   Object.assign(organization, {
     probeAtMs: null,
     probeLeaseUntilMs: leaseUntilMs,
@@ -275,7 +275,7 @@ export function postponeProbe(
   if (again !== 'later') giveCallBack(context);
   const organization = context.organizations.get(organizationId);
   if (organization === undefined) return;
-  remember(context, organization);
+  context.organizations.remember(organization);
   organization.probeLeaseUntilMs = 0;
   organization.probeFound = found;
   if (organization.epoch !== epoch) return;

@@ -4,7 +4,6 @@
  */
 import { clockName, heldMsMax, holdMsMax, isSetBack, nearerMax } from '../set-back';
 import type { Context } from './context';
-import { remember } from './organization-cache';
 import { cutPaid, schedule } from './probes';
 
 /** A wait that began at `began`, ahead of now, begins anew; ?1 is now. */
@@ -43,7 +42,7 @@ function nearerProbes(context: Context, nowMs: number): void {
     const isAhead = probedAtMs > nowMs;
     const longestMs = isAhead && probeAtMs !== null ? Math.max(0, probeAtMs - probedAtMs) : probeMsMax;
     const latestMs = nowMs + Math.min(longestMs, probeMsMax);
-    remember(context, organization);
+    context.organizations.remember(organization);
     organization.heldUntilMs = Math.min(heldUntilMs, nowMs + heldMsMax);
     if (isAhead) {
       const leftMs = Math.max(0, probeLeaseUntilMs - probedAtMs);
