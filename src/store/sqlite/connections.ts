@@ -19,34 +19,23 @@ export function importConnections(
       connection.connectionId,
     );
     if (known?.import_hash === connection.importHash) continue;
-    context.database.run(
-      `INSERT INTO connections (id, user, auth, sealed_token, sealed_token_secret, sealed_refresh, expires_at, status,
-         import_hash) VALUES (?, ?, ?, ?, ?, ?, ?, 'valid', ?)
-       ON CONFLICT (id) DO UPDATE SET user = excluded.user, auth = excluded.auth, sealed_token = excluded.sealed_token,
-         sealed_token_secret = excluded.sealed_token_secret, sealed_refresh = excluded.sealed_refresh,
-         expires_at = excluded.expires_at, status = 'valid', import_hash = excluded.import_hash,
-         refused_message = NULL`,
-      connection.connectionId,
-      connection.user,
-      connection.auth,
-      connection.sealedToken,
-      connection.sealedTokenSecret,
-      connection.sealedRefresh,
-      connection.expiresAt,
-      connection.importHash,
-    );
-    changed(context, connection.connectionId);
+    write(context, connection, connection.importHash);
   }
 }
 
 /** A consent is newer than what the settings name: the hash of what was imported stays. */
 export function saveConnection(context: Context, connection: SealedConnection): void {
+  write(context, connection, null);
+}
+
+function write(context: Context, connection: SealedConnection, importHash: string | null): void {
   context.database.run(
     `INSERT INTO connections (id, user, auth, sealed_token, sealed_token_secret, sealed_refresh, expires_at, status,
-       import_hash) VALUES (?, ?, ?, ?, ?, ?, ?, 'valid', '')
+       import_hash) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 'valid', coalesce(?8, ''))
      ON CONFLICT (id) DO UPDATE SET user = excluded.user, auth = excluded.auth, sealed_token = excluded.sealed_token,
        sealed_token_secret = excluded.sealed_token_secret, sealed_refresh = excluded.sealed_refresh,
-       expires_at = excluded.expires_at, status = 'valid', refused_message = NULL`,
+       expires_at = excluded.expires_at, status = 'valid', import_hash = coalesce(?8, import_hash),
+       refused_message = NULL`,
     connection.connectionId,
     connection.user,
     connection.auth,
@@ -54,6 +43,7 @@ export function saveConnection(context: Context, connection: SealedConnection): 
     connection.sealedTokenSecret,
     connection.sealedRefresh,
     connection.expiresAt,
+    importHash,
   );
   changed(context, connection.connectionId);
 }

@@ -25,6 +25,7 @@ import {
   rest,
   restColumns,
   restOf,
+  restValues,
   settles,
   stayDue,
 } from './return-task';
@@ -177,24 +178,11 @@ function acceptAndRest(context: Context, read: FinishedRead, accepting: Acceptin
 }
 
 /** Both in one statement: the row of most tasks is that of their resource. */
-function writeBoth(
-  context: Context,
-  read: FinishedRead,
-  revision: number,
-  task: Row,
-  { state, dueAt, crowded }: Rest,
-): boolean {
+function writeBoth(context: Context, read: FinishedRead, revision: number, task: Row, atRest: Rest): boolean {
   const lane = read.draft.organizationId;
-  context.database.run(
-    acceptAndRestTask,
-    ...acceptedValues(read, revision),
-    state,
-    dueAt,
-    lane,
-    state === 'settling' ? 1 : 0,
-    crowded ? 1 : 0,
-    task.id as number,
-  );
+  const { dueAt } = atRest;
+  const values = [...acceptedValues(read, revision), ...restValues(atRest, lane)];
+  context.database.run(acceptAndRestTask, ...values, task.id as number);
   if (dueAt !== null) context.lanes.expect(lane, dueAt);
   return dueAt !== null;
 }

@@ -77,18 +77,17 @@ export function restOf(context: Context, task: Row, ending: Ending, { settleMs, 
 export const restColumns = `state = ?, due_at = ?, lane = ?, settling = ?, crowded = ?, attempts = 0,
   aged_ms = 0, failed_at = NULL, own = 0, code = NULL, detail = NULL, covered_hint_at = NULL, gone_allowed = 0, folded = 0`;
 
+/** What those columns hold, in their order. */
+export function restValues({ state, dueAt, crowded }: Rest, lane: string) {
+  return [state, dueAt, lane, state === 'settling' ? 1 : 0, crowded ? 1 : 0];
+}
+
 /** Writes what `restOf` says; true when it will be read again. */
 export function rest(context: Context, task: Row, ending: Ending, said: Said, lane: string): boolean {
-  const { state, dueAt, crowded } = restOf(context, task, ending, said);
-  context.database.run(
-    `UPDATE tasks SET ${restColumns} WHERE id = ?`,
-    state,
-    dueAt,
-    lane,
-    state === 'settling' ? 1 : 0,
-    crowded ? 1 : 0,
-    task.id as number,
-  );
+  const atRest = restOf(context, task, ending, said);
+  const { dueAt } = atRest;
+  const sql = `UPDATE tasks SET ${restColumns} WHERE id = ?`;
+  context.database.run(sql, ...restValues(atRest, lane), task.id as number);
   if (dueAt !== null) context.lanes.expect(lane, dueAt);
   return dueAt !== null;
 }
