@@ -118,20 +118,11 @@ function resourceRow(slate: Slate, task: TaskRow, draft: EventDraft): TaskRow | 
   return slate.resource(draft.kind, draft.id) ?? task;
 }
 
-/** What this read found is the resource's accepted state. What is older than that only confirms it. */
-async function accept(slate: Slate, read: FinishedRead, resource: TaskRow, older: boolean): Promise<void> {
-  const { draft, connectionId } = read;
-  await noteReadable(slate, draft, connectionId);
-  const seen = { connection_id: connectionId, shown_by: null, absent_since: null };
-  slate.change(resource, { accepted_revision: null, ...seen });
-  if (older) return;
-  slate.change(resource, {
+/** The row of a resource that is published as this draft. */
+export function publishedAs(draft: EventDraft): Partial<TaskRow> {
+  return {
     published: true,
     deleted: false,
-    // It was another one's address before.
-    joined_to: null,
-    kind: draft.kind,
-    resource_id: draft.id,
     organization_id: draft.organizationId,
     lane: draft.organizationId,
     archived: draft.archived,
@@ -140,7 +131,19 @@ async function accept(slate: Slate, read: FinishedRead, resource: TaskRow, older
     normalizer_version: draft.normalizerVersion,
     modified_time: draft.modifiedTime,
     address: draft.address,
-  });
+  };
+}
+
+/** What this read found is the resource's accepted state. What is older than that only confirms it. */
+async function accept(slate: Slate, read: FinishedRead, resource: TaskRow, older: boolean): Promise<void> {
+  const { draft, connectionId } = read;
+  await noteReadable(slate, draft, connectionId);
+  const seen = { connection_id: connectionId, shown_by: null, absent_since: null };
+  slate.change(resource, { accepted_revision: null, ...seen });
+  if (older) return;
+  // It may have been another one's address before.
+  const own = { joined_to: null, kind: draft.kind, resource_id: draft.id };
+  slate.change(resource, { ...publishedAs(draft), ...own });
   // A row of another task may wait: it goes with its resource to the lane of the owner of today.
   if (resource.due_at !== null) slate.context.lanes.expect(draft.organizationId, resource.due_at);
 }

@@ -7,7 +7,7 @@ import { type Change, changeOf, type EventDraft } from '../../model/event';
 import type { ListedHint } from '../../model/sync';
 import { eventsOf, mayStandElsewhere } from '../decided-events';
 import { publishedState } from '../task-row';
-import { noteReadable } from './finish';
+import { noteReadable, publishedAs } from './finish';
 import { afterGap, isSuperseded } from './return-task';
 import type { Slate } from './slate';
 import { newTask, type TaskRow } from './task-rows';
@@ -47,6 +47,9 @@ function tryAgain(slate: Slate, task: TaskRow, draft: EventDraft): void {
   makeDue(slate, task, 'quarantined');
   slate.close(task.id);
 }
+
+/** A page is an accepted read of what it shows. */
+const accepted = { accepted_revision: null, absent_since: null };
 
 export async function finishDraft(
   slate: Slate,
@@ -89,7 +92,7 @@ export async function finishDraft(
   if (draft.address !== task.address) slate.keepAlias(draft.address, task.id);
   // Which connection reads it is a read's to change, which journals it.
   const connectionId = task.connection_id ?? listed.connectionId;
-  slate.change(task, { ...acceptedState(listed, draft), connection_id: connectionId });
+  slate.change(task, { ...publishedAs(draft), ...accepted, connection_id: connectionId });
   await noteReadable(slate, draft, listed.connectionId);
   return decision.change === null ? 'unchanged' : 'changed';
 }
@@ -112,30 +115,13 @@ async function finishNew(slate: Slate, listed: Listed, draft: EventDraft): Promi
     return 'left';
   }
   const { kind, id } = draft;
-  Object.assign(task, { ...acceptedState(listed, draft), kind, resource_id: id });
+  const own = { kind, resource_id: id, connection_id: listed.connectionId };
+  Object.assign(task, { ...publishedAs(draft), ...accepted, ...own });
   slate.add(task);
   noteListed(slate, listed, task);
   slate.keepAlias(address, task.id);
   await noteReadable(slate, draft, listed.connectionId);
   return 'changed';
-}
-
-function acceptedState({ connectionId }: Listed, draft: EventDraft): Partial<TaskRow> {
-  return {
-    accepted_revision: null,
-    published: true,
-    deleted: false,
-    organization_id: draft.organizationId,
-    lane: draft.organizationId,
-    connection_id: connectionId,
-    archived: draft.archived,
-    content_hash: draft.contentHash,
-    wire_hash: draft.wireHash,
-    normalizer_version: draft.normalizerVersion,
-    modified_time: draft.modifiedTime,
-    address: draft.address,
-    absent_since: null,
-  };
 }
 
 /** Whose it is was only claimed, by a delivery whose user may not be able to read it: a listing knows, as a read does. */
