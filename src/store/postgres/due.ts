@@ -4,6 +4,7 @@
 import { type HastenedPage, hastenedBy, hastenRest } from '../hastened-page';
 import { probeBudgetName, probeBudgetOf } from '../probe-budget';
 import type { Context, InTransaction } from './context';
+import { probeDueAt } from './probes';
 
 /** Milliseconds until a task, or a probe, may be taken; null when nothing waits for time. */
 export async function nextDueInMs(context: Context, what: 'task' | 'probe'): Promise<number | null> {
@@ -41,10 +42,8 @@ const nextTask = `
     EXISTS (SELECT 1 FROM meta WHERE name = 'reading-on') AS held,
     (SELECT value FROM meta WHERE name = 'pause-until') AS paused_until`;
 
-/** Never while a probe is under way, unless that one's lease ran out. */
 const nextProbe = `
-  SELECT min(CASE WHEN probe_lease_until = 0 THEN probe_at
-    ELSE greatest(coalesce(probe_at, probe_lease_until), probe_lease_until) END) AS at,
+  SELECT min(${probeDueAt}) AS at,
     coalesce((SELECT value FROM meta WHERE name = $1), 0) AS paid_until,
     (SELECT value FROM meta WHERE name = 'pause-until') AS paused_until
   FROM organizations WHERE probe_at IS NOT NULL OR probe_lease_until > 0`;

@@ -27,12 +27,7 @@ function ask<Row extends object>(client: Client, text: string): Promise<{ rows: 
  * `store.unavailable` when it cannot be reached. `steps` are this version's own unless a test says otherwise.
  */
 export async function migrate(config: ClientConfig, steps: Migration[] = migrations): Promise<void> {
-  const client = new BoundedClient(config);
-  client.on('error', () => {});
-  try {
-    await client.connect();
-    await checkServer(client);
-    await mustKeepSessions(client, config, answerMs);
+  await atServer(config, async (client) => {
     // A limit of the role's or the database's is meant for other statements: a step waits for those before it, and takes its time.
     await ask(client, `SELECT set_config(name, '0', false) FROM pg_settings WHERE name IN (${limits})`);
     await waitForTurn(client);
@@ -41,6 +36,18 @@ export async function migrate(config: ClientConfig, steps: Migration[] = migrati
     } finally {
       await ask(client, `SELECT pg_advisory_unlock(${lockNumbers.migration})`).catch(() => {});
     }
+  });
+}
+
+/** On one connection, once the server is found to be one that may be used. */
+async function atServer(config: ClientConfig, work: (client: Client) => Promise<void>): Promise<void> {
+  const client = new BoundedClient(config);
+  client.on('error', () => {});
+  try {
+    await client.connect();
+    await checkServer(client);
+    await mustKeepSessions(client, config, answerMs);
+    await work(client);
   } catch (error) {
     throw unusable(error) ?? problemOf(error);
   } finally {
@@ -65,22 +72,13 @@ async function waitForTurn(client: Client): Promise<void> {
  * made yet, or none is, and otherwise as `migrate` does.
  */
 export async function mustBeMigrated(config: ClientConfig): Promise<void> {
-  const client = new BoundedClient(config);
-  client.on('error', () => {});
-  try {
-    await client.connect();
-    await checkServer(client);
-    await mustKeepSessions(client, config, answerMs);
+  await atServer(config, async (client) => {
     if (!(await isBegun(client)))
       throw new Problem('store.older', 'the database holds no table of Tramline yet');
     const applied = await appliedSteps(client, migrations);
     if (migrations.every(({ name }) => applied.has(name))) return;
     throw new Problem('store.older', 'the database is of an older version');
-  } catch (error) {
-    throw unusable(error) ?? problemOf(error);
-  } finally {
-    await client.end().catch(() => {});
-  }
+  });
 }
 
 /** A server that is there and does not let us in will not tomorrow: credentials, the database's name, its schema, rights. */

@@ -13,7 +13,7 @@ import { isPaused } from './pauses';
 import { storable } from './quarantine-entries';
 
 /** Never while a probe of it is under way, unless that one's lease ran out. */
-const probeDueAt = `CASE WHEN probe_lease_until = 0 THEN probe_at
+export const probeDueAt = `CASE WHEN probe_lease_until = 0 THEN probe_at
   ELSE greatest(coalesce(probe_at, probe_lease_until), probe_lease_until) END`;
 
 /** Last are those that no connection was ever shown: there is nobody to ask about them. */
