@@ -40,6 +40,12 @@ export function leadingCause(causes: CauseSet): Cause | null {
   return null;
 }
 
+/** That cause with what is known of it; null when active. */
+export function leadingBlock(causes: CauseSet): (CauseDetail & { cause: Cause }) | null {
+  const cause = leadingCause(causes);
+  return cause === null ? null : { cause, ...causes[cause]! };
+}
+
 type Blocks<Named extends Cause> = { cause: Named; actionUrl: string | null; message: string | null };
 /** A success clears every cause. */
 type Opens = { cause: null };
@@ -75,6 +81,11 @@ export interface Transition {
   previous: Access;
   /** True when the access as shown, or its cause, changed: the epoch rises, history and an access event are written. */
   changed: boolean;
+}
+
+/** Did the provider say it of the organization itself, rather than of a grant or in a sync? */
+export function isByAnswer({ by }: Observation): boolean {
+  return by === 'probe' || by === 'connections-link';
 }
 
 /** What an observation came to. */

@@ -3,7 +3,7 @@
  * access has the same bytes whichever store decided it.
  */
 import { createHash } from 'node:crypto';
-import { type Access, type CauseSet, leadingCause, type Observation } from '../model/organization';
+import { type Access, type CauseSet, leadingBlock, type Observation } from '../model/organization';
 import { keyOf } from '../model/resource';
 import type { EventToWrite } from './decided-events';
 import type { StoreRules } from './store-rules';
@@ -25,8 +25,7 @@ export function accessEvent(
   nowMs: number,
   { catalogAddress, catalogMediaType }: Pick<StoreRules, 'catalogAddress' | 'catalogMediaType'>,
 ): EventToWrite {
-  const cause = leadingCause(causes);
-  const detail = cause === null ? null : causes[cause]!;
+  const block = leadingBlock(causes);
   const observedAt = new Date(nowMs).toISOString();
   const value = JSON.stringify({
     id,
@@ -36,10 +35,10 @@ export function accessEvent(
     ...(name === null ? {} : { name }),
     access,
     previousAccess,
-    cause,
-    since: new Date(detail?.sinceMs ?? nowMs).toISOString(),
-    actionUrl: detail?.actionUrl ?? null,
-    message: detail?.message ?? null,
+    cause: block?.cause ?? null,
+    since: new Date(block?.sinceMs ?? nowMs).toISOString(),
+    actionUrl: block?.actionUrl ?? null,
+    message: block?.message ?? null,
   });
   return {
     kind: 'organization-access',

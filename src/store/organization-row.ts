@@ -8,7 +8,7 @@ import {
   type AccessChange,
   type CauseSet,
   concernsSomebody,
-  leadingCause,
+  leadingBlock,
   type OrganizationView,
 } from '../model/organization';
 import { type AnnouncedColumns, dueTimesOf } from './announced-actions';
@@ -22,14 +22,13 @@ export const isForgotten = `o.access = 'not-connected' AND EXISTS (SELECT 1 FROM
 
 /** What it is blocked by; null: by nothing. `revoked`: by that an operator revoked its connection. */
 function blockOf(row: Row, revokedIds: ReadonlySet<string>) {
-  const causes = JSON.parse(String(row.causes)) as CauseSet;
-  const cause = leadingCause(causes);
-  if (cause === null) return null;
-  const detail = causes[cause]!;
-  const revoked = detail.connectionId !== undefined && revokedIds.has(detail.connectionId);
+  const block = leadingBlock(JSON.parse(String(row.causes)) as CauseSet);
+  if (block === null) return null;
+  const { cause, connectionId } = block;
+  const revoked = connectionId !== undefined && revokedIds.has(connectionId);
   const [forgotten, wasRead] = [Boolean(row.forgotten), Boolean(row.was_read)];
   const concerns = concernsSomebody({ cause, forgotten, revoked, parked: Number(row.parked), wasRead });
-  return { cause, ...detail, revoked, concerns };
+  return { ...block, revoked, concerns };
 }
 
 export function organizationView(row: Row, revokedIds: ReadonlySet<string>): OrganizationView {

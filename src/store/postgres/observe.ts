@@ -6,7 +6,8 @@ import {
   type Access,
   type CauseSet,
   historyMax,
-  leadingCause,
+  isByAnswer,
+  leadingBlock,
   type Observation,
   type ProbeAsker,
   type Transition,
@@ -56,7 +57,7 @@ export async function observe(
   await context.database.run(
     'UPDATE organizations SET probe_lease_until = $2, probe_found = coalesce($3, probe_found) WHERE id = $1',
     row.id,
-    byAnswer(observation) ? 0 : row.probe_lease_until,
+    isByAnswer(observation) ? 0 : row.probe_lease_until,
     observation.probed ?? null,
   );
   return { causes, access: row.access, previous: row.access, changed: false, applied: false };
@@ -119,7 +120,7 @@ function columnsAfter(
     observation.found.cause === null,
     probe.atMs,
     probe.intervalMs,
-    byAnswer(observation) ? 0 : row.probe_lease_until,
+    isByAnswer(observation) ? 0 : row.probe_lease_until,
     // The first hint after an end is news, and probes at once.
     next.changed && isActive ? 0 : row.probed_at,
     probe.askedBy,
@@ -153,11 +154,6 @@ async function writeRows(
   );
 }
 
-/** Did the provider say it of the organization itself, rather than of a grant or in a sync? */
-function byAnswer({ by }: Observation): boolean {
-  return by === 'probe' || by === 'connections-link';
-}
-
 /**
  * While it is blocked the probe comes again, later and later; only such an answer moves that on. One that may be read is
  * asked at the time by which its customer is to act.
@@ -175,7 +171,7 @@ function probeAfter(
     const isDue = asked === null && dueMs !== null;
     return { atMs: asked ?? dueMs, intervalMs: null, askedBy: isDue ? 'schedule' : null };
   }
-  if (!next.changed && !byAnswer(observation) && row.probe_at !== null) {
+  if (!next.changed && !isByAnswer(observation) && row.probe_at !== null) {
     return { atMs: row.probe_at, intervalMs: same, askedBy: null };
   }
   const intervalMs = next.changed ? probeMs : laterMs(context.settings, row.probe_interval_ms);
@@ -195,10 +191,7 @@ interface ToldTransition extends Pick<ObservedRow, 'id' | 'epoch' | 'name'> {
 export async function writeTransitions(context: Context, all: ToldTransition[]): Promise<void> {
   if (all.length === 0) return;
   const nowMs = context.nowMs();
-  const details = all.map(({ next }) => {
-    const cause = leadingCause(next.causes);
-    return { cause, ...(cause === null ? { actionUrl: null, message: null } : next.causes[cause]!) };
-  });
+  const blocks = all.map(({ next }) => leadingBlock(next.causes));
   await context.database.run(
     `INSERT INTO organization_history (organization_id, epoch, at, access, previous, cause, said_by, action_url,
        message, asked_by)
@@ -209,10 +202,10 @@ export async function writeTransitions(context: Context, all: ToldTransition[]):
     all.map(({ epoch }) => epoch),
     all.map(({ next }) => next.access),
     all.map(({ previousAccess }) => previousAccess),
-    details.map(({ cause }) => cause),
+    blocks.map((block) => block?.cause ?? null),
     all.map(({ observation }) => observation.by),
-    details.map(({ actionUrl }) => storable(actionUrl)),
-    details.map(({ message }) => storable(message)),
+    blocks.map((block) => storable(block?.actionUrl ?? null)),
+    blocks.map((block) => storable(block?.message ?? null)),
     all.map(({ observation }) => observation.askedBy ?? null),
     nowMs,
   );

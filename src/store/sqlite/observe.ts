@@ -6,7 +6,8 @@ import {
   type Access,
   type CauseSet,
   historyMax,
-  leadingCause,
+  isByAnswer,
+  leadingBlock,
   type Observation,
   type Transition,
   transition,
@@ -37,7 +38,7 @@ export function observe(context: Context, observation: Observation): Transition 
   context.organizations.remember(organization);
   // What was asked for while the probe was under way is asked after it.
   const asked = organization.probeLeaseUntilMs > nowMs ? organization.probeAtMs : null;
-  if (byAnswer(observation)) organization.probeLeaseUntilMs = 0;
+  if (isByAnswer(observation)) organization.probeLeaseUntilMs = 0;
   organization.probeFound = observation.probed ?? organization.probeFound;
   const previous = organization.access;
   if (observation.epoch !== organization.epoch) {
@@ -81,11 +82,6 @@ export function observe(context: Context, observation: Observation): Transition 
   return { ...next, applied: true };
 }
 
-/** Did the provider say it of the organization itself, rather than of a grant or in a sync? */
-function byAnswer({ by }: Observation): boolean {
-  return by === 'probe' || by === 'connections-link';
-}
-
 /**
  * While it is blocked the probe comes again, later and later; only such an answer moves that on. One that may be read is
  * asked at the time by which its customer is to act.
@@ -99,7 +95,7 @@ function scheduleAfter(
 ): void {
   if (next.access === 'active') {
     schedule(context, organization, asked ?? dueMs, asked === null && dueMs !== null ? 'schedule' : null);
-  } else if (next.changed || byAnswer(observation) || organization.probeAtMs === null) {
+  } else if (next.changed || isByAnswer(observation) || organization.probeAtMs === null) {
     const intervalMs = next.changed ? context.settings.probeMs : later(context, organization);
     const regular = context.nowMs() + intervalMs;
     const isAsked = asked !== null && asked <= regular;
@@ -117,10 +113,7 @@ export function writeTransition(
   name: string | null,
 ): void {
   const nowMs = context.nowMs();
-  const cause = leadingCause(next.causes);
-  const detail = cause === null ? null : next.causes[cause]!;
-  const actionUrl = detail?.actionUrl ?? null;
-  const message = detail?.message ?? null;
+  const block = leadingBlock(next.causes);
   context.database.run(
     `INSERT INTO organization_history (organization_id, epoch, at, access, previous, cause, said_by, action_url,
        message, asked_by) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
@@ -129,10 +122,10 @@ export function writeTransition(
     nowMs,
     next.access,
     previousAccess,
-    cause,
+    block?.cause ?? null,
     observation.by,
-    actionUrl,
-    message,
+    block?.actionUrl ?? null,
+    block?.message ?? null,
     observation.askedBy ?? null,
   );
   context.database.run(
