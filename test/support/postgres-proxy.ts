@@ -46,8 +46,10 @@ export async function startPostgresProxy(serverPort: number): Promise<PostgresPr
       else if (type === 'B') ran(statements.get(words[1]!) ?? '');
     });
     const answered = makeReader(false, (type, body) => {
-      if (type !== 'C' || !ranWanted || wanted === null || !body.toString('utf8').startsWith('COMMIT'))
-        return;
+      // One statement may be a transaction by itself: the server is idle again then (`I`).
+      const isCommitted =
+        type === 'C' ? body.toString('utf8').startsWith('COMMIT') : type === 'Z' && body[0] === 0x49;
+      if (!isCommitted || !ranWanted || wanted === null) return;
       const { lost } = wanted;
       wanted = null;
       end();

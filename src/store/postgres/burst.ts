@@ -54,7 +54,10 @@ interface Sent {
 
 const PgQuery = Query as unknown as new (config: QueryConfig) => Sent;
 
-/** Each statement is settled with the end of all: those before the one that failed as done, the others with its error. */
+/**
+ * Each statement is settled with the end of all: those before the one that failed as done, the others with its error. What fails after
+ * all of them is the commit of a transaction that nothing began: then none is done.
+ */
 class Burst extends PgQuery {
   #at = 0;
   #isOver = false;
@@ -141,9 +144,10 @@ class Burst extends PgQuery {
   #end(error: unknown): void {
     if (this.#isOver) return;
     this.#isOver = true;
+    const isUndone = error !== null && this.#at === this.statements.length;
     for (const [at, { resolve, reject }] of this.statements.entries()) {
       const result = this.#results[at];
-      if (result === undefined) reject(error);
+      if (result === undefined || isUndone) reject(error);
       else resolve(result);
     }
   }

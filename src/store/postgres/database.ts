@@ -39,8 +39,8 @@ export interface TransactionOptions {
   served?: boolean;
   /** Its first statements leave with its beginning: it asks for the clock only after one of them was answered. */
   ahead?: boolean;
-  /** All that it asks it asks in its first turn: that leaves with its beginning, and so does the commit. Never asks for the clock. */
-  whole?: boolean;
+  /** One statement that is a transaction by itself: nothing begins or commits it. It is asked for neither the clock nor a lock. */
+  single?: boolean;
 }
 
 export interface Database {
@@ -93,18 +93,18 @@ export function openDatabase(settings: DatabaseSettings, nowMs: (() => number) |
       line.send(sql, values.map(writtenValue), statementMs + silentMs);
     try {
       let beganMs = Number.NaN;
+      if (options.single) return await work(statementsOf(send, course), () => beganMs);
       const begun = begin(send, options, statementMs, (atMs) => {
         beganMs = nowMs?.() ?? atMs;
       });
       if (options.ahead === true) process.nextTick(() => awaitBegun(course, begun));
-      else if (options.whole !== true) await begun;
+      else await begun;
       const statements = statementsOf(send, course);
-      const worked = Promise.all([work(statements, () => beganMs), begun]);
-      if (options.whole !== true) await worked;
+      const [result] = await Promise.all([work(statements, () => beganMs), begun]);
       const lastOnes = course.last.map(({ sql, values }) => statements.run(sql, ...values));
       course.isOver = true;
       // Where a statement failed it takes all back, and says so.
-      const [[result], { command }] = await Promise.all([worked, send('COMMIT'), ...lastOnes]);
+      const [{ command }] = await Promise.all([send('COMMIT'), ...lastOnes]);
       if (command !== 'COMMIT') throw course.causeOfAbort ?? new Error(`ended by ${command}`);
       return result;
     } catch (error) {
@@ -114,7 +114,8 @@ export function openDatabase(settings: DatabaseSettings, nowMs: (() => number) |
       line.drop(failed);
       // A new one is asked for now and then: a server may take no writes for hours.
       if (isBroken(failed) || (saysReadOnly(failed) && isOld(client))) throw failed;
-      await query(client, 'ROLLBACK', statementMs).then(
+      const undone = options.single ? Promise.resolve() : query(client, 'ROLLBACK', statementMs);
+      await undone.then(
         () => (failed = undefined),
         () => {},
       );

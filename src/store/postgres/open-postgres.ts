@@ -131,9 +131,9 @@ function makeDoors(
     const act = verb as (run: InTransaction, ...args: unknown[]) => Promise<unknown>;
     doors.set(name, (...args) => act((work) => inTransaction(work, optionsOf(name)), ...args));
   }
-  for (const { verbs: names, sizes, execute, isWhole } of groups) {
+  for (const { verbs: names, sizes, execute, isSingle } of groups) {
     const join = makeGroups<{ verb: (typeof names)[number]; args: unknown[] }, unknown>((calls) => {
-      const options = isWhole?.(calls) ? { whole: true } : { ahead: true };
+      const options = isSingle?.(calls) ? { single: true } : { ahead: true };
       return inTransaction((context) => execute(context, calls), options);
     }, sizes);
     for (const verb of names) doors.set(verb, (...args) => join({ verb, args }));

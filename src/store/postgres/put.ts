@@ -34,7 +34,7 @@ export async function put(context: Context, calls: [Delivery][]): Promise<Accept
   return arePlain(deliveries) ? putPlain(context, deliveries) : putAny(context, deliveries);
 }
 
-/** All that it asks it asks in one turn. */
+/** One statement, which needs no other to begin or commit it. */
 async function putPlain(context: Context, deliveries: Delivery[]): Promise<Accepted[]> {
   const counts = deliveries.map(countLines);
   const hints = deliveries.flatMap((delivery, nth) => hintsOf(delivery, nth + 1));
@@ -42,7 +42,7 @@ async function putPlain(context: Context, deliveries: Delivery[]): Promise<Accep
   if (hints.length > 0) context.news.add('work');
   const row = await context.database.get(
     `SELECT accept_1($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21,
-       $22) AS ids`,
+       $22) AS ids, coalesce($1, floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint) AS now`,
     context.toldMs,
     context.settings.readGapMs,
     ...journalLists(deliveries, counts),
@@ -50,7 +50,9 @@ async function putPlain(context: Context, deliveries: Delivery[]): Promise<Accep
     ...addresses,
     ...places,
   );
-  return (row!.ids as number[]).map((id, at) => ({
+  const { ids, now } = row as { ids: number[]; now: number };
+  context.seen.furthestMs = Math.max(context.seen.furthestMs, now);
+  return ids.map((id, at) => ({
     deliveryId: `d${id}`,
     repeated: false,
     idReused: false,

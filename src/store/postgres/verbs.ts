@@ -181,8 +181,8 @@ export interface VerbGroup {
   verbs: Name[];
   sizes: GroupSizes;
   execute(context: Context, calls: { verb: Name; args: unknown[] }[]): Promise<unknown[]>;
-  /** Of these calls: does it ask all that it asks in one turn? */
-  isWhole?(calls: { args: unknown[] }[]): boolean;
+  /** Of these calls: is all that it asks one statement? */
+  isSingle?(calls: { args: unknown[] }[]): boolean;
 }
 
 /** While one group is flushed the next is prepared. */
@@ -193,7 +193,7 @@ const awaited: GroupSizes = { groupsMax: 3, besideAt: 17 };
 export const groups: VerbGroup[] = [
   {
     ...groupOf('put', put, awaited),
-    isWhole: (calls) => arePlain(calls.map(({ args }) => args[0] as Delivery)),
+    isSingle: (calls) => arePlain(calls.map(({ args }) => args[0] as Delivery)),
   },
   {
     verbs: Object.keys(endings) as Name[],

@@ -83,6 +83,12 @@ describe('bursts', () => {
     expect(await notes()).toEqual([]);
   });
 
+  test('a statement that is a transaction by itself is not done where its commit fails', async () => {
+    await client.query('CREATE TABLE once (text TEXT UNIQUE DEFERRABLE INITIALLY DEFERRED)');
+    await send('INSERT INTO once (text) VALUES ($1)', 'one');
+    await expect(send('INSERT INTO once (text) VALUES ($1)', 'one')).rejects.toMatchObject({ code: '23505' });
+  });
+
   test('no statement stands alone where the beginning of its transaction failed', async () => {
     const answers = await Promise.allSettled([
       send('BEGIN ISOLATION LEVEL UNHEARD OF'),
