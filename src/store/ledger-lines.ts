@@ -14,11 +14,13 @@ const unmarkedUntil = `(SELECT CASE WHEN m.value = 0 THEN -1 ELSE coalesce(
     WHERE f.name = 'floor' AND k.name = 'marked' AND u.name = 'unmarked') m)`;
 
 /**
- * What an event has become so far: it is published when it is sent, and with an operator when Kafka refused it. One that
- * was set aside waits until its resource is published anew. One that is not there and that retention has not taken has
- * become nothing: no line holds it, and the ledger does not add up. `readTask` is the store's, of `e`.
+ * What an event has become so far: it is published when it is sent, also while a replay has it go once more, and with an
+ * operator when Kafka refused it. One that was set aside waits until its resource is published anew. One that is not there
+ * and that retention has not taken has become nothing: no line holds it, and the ledger does not add up. `readTask` is the
+ * store's, of `e`.
  */
-export const publishedLineBy = (readTask: string): string => `CASE e.state WHEN 0 THEN 'waiting' WHEN 3 THEN
+export const publishedLineBy = (readTask: string): string => `CASE e.state
+  WHEN 0 THEN CASE WHEN e.position IS NULL THEN 'waiting' ELSE 'published' END WHEN 3 THEN
     CASE (SELECT q.state FROM quarantine q WHERE q.outbox_id = e.id ORDER BY q.id DESC LIMIT 1)
       WHEN 'discarded' THEN 'discarded' WHEN 'released' THEN 'merged' ELSE 'quarantined' END
   WHEN 4 THEN CASE WHEN ${awaitsAnother(readTask)} THEN 'waiting' ELSE 'merged' END

@@ -138,7 +138,8 @@ function hintBecame(one: Covered, generation: number): Became {
   const event = events.find(({ event_id }) => event_id === read.event_id);
   if (event === undefined)
     return { line: read.swept ? 'published' : null, text: `decided as published${why}` };
-  if (event.state === 0)
+  // What has a position went out: a replay may have it go once more.
+  if (event.state === 0 && event.position === null)
     return { line: 'waiting', text: `waiting: its event is decided${why}, not sent yet` };
   if (event.state === 3) {
     const state = event.entry?.state;

@@ -53,6 +53,24 @@ export function storeReplaySuite(name: string, open: () => Promise<DamageableSto
       expect(again).toEqual([{ ...newest, acceptedAtMs: null }]);
     });
 
+    test('what was published stays so in the ledger and in its journey while a replay has it go again', async () => {
+      await hand.publish('1', 'a');
+      await sendToKafka();
+      const before = await hand.store.ledger();
+      expect(before).toMatchObject({ published: 1, waiting: 0 });
+      const run = await hand.store.beginReplay('x');
+      expect(await hand.store.resendNewest(stepOf(run, 9), rowsOf(await select()))).toBe(1);
+      expect(await hand.store.ledger()).toEqual(before);
+      const { steps } = (await hand.store.explain('d1'))!;
+      expect(steps[1]).toMatchObject({
+        ledger: 'published',
+        text: `notification 0 (equipment) ${address('1')} → published (first-seen)`,
+      });
+      expect(steps.at(-1)).toMatchObject({ step: 'replaying', replay: run.replay });
+      await sendToKafka();
+      expect(await hand.store.ledger()).toEqual(before);
+    });
+
     test('what waits to be sent, or has an unsent successor, is left alone', async () => {
       await hand.publish('1', 'a');
       await sendToKafka();
