@@ -11,7 +11,7 @@ import { exitCodes } from './exit-code';
 export function registerExplain(program: Command, action: Action): void {
   program
     .command('explain')
-    .argument('<of>', 'a delivery id (d12), an event id, or the address or the key of a resource')
+    .argument('<of>', 'a delivery id (d12), an event id, or the address of a resource or the key of a record')
     .description('what became of it, and why')
     .action(action((context, of) => withApi(context, (api) => run(context, api, asCopied(of ?? '')))));
 }

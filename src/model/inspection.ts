@@ -83,7 +83,10 @@ export interface Inspection {
     type: string | null;
     organizationId: string | null;
   }): Promise<{ events: PublishedEvent[]; floor: number }>;
-  /** The journey of a delivery (`d12`), an event id, or a resource's address or key; null when it is unknown. */
+  /**
+   * The journey of a delivery (`d12`), an event id, a resource's address or key, or the key of an organization's access; null
+   * when it is unknown.
+   */
   explain(
     of: string,
   ): Promise<{ of: string; what: 'delivery' | 'event' | 'resource'; steps: ExplainStep[] } | null>;

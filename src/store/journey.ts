@@ -188,7 +188,7 @@ export function resourceSteps(resource: ResourceToTell, nowMs: number): ExplainS
 }
 
 /** In the order in which they happened; at one moment, as they stand. */
-function inOrder(steps: ExplainStep[]): ExplainStep[] {
+export function inOrder(steps: ExplainStep[]): ExplainStep[] {
   return steps.toSorted((left, right) => (left.at < right.at ? -1 : Number(left.at > right.at)));
 }
 

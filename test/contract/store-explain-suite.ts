@@ -449,6 +449,52 @@ export function storeExplainSuite(name: string, open: () => Promise<StoreUnderTe
       expect(rest.map(({ step }) => step)).toEqual(['decided', 'sent']);
     });
 
+    describe('the access of an organization is told by the key of its records', () => {
+      const key = '4711/organization-access/4711';
+
+      test('each with what said so, its place, and where a replay sent it again', async () => {
+        await hand.put([hintOf('1'), hintOf('2', '47')]);
+        expect(await hand.store.explain(key)).toBeNull();
+        await hand.observe(terms);
+        await hand.observe(terms, '47');
+        under.advance(1000);
+        await hand.observe({ cause: null });
+        under.advance(1000);
+        const rows = await sendToKafka();
+        const [blocked, unblocked] = rows.filter((row) => row.key === key);
+        under.advance(1000);
+        const { replay, counts } = await hand.store.beginReplay('x');
+        await hand.store.resendNewest({ replay, after: 9, counts }, [unblocked!.row]);
+        expect(await hand.store.explain(key)).toMatchObject({ of: key, what: 'resource' });
+        const told = await steps(key);
+        expect(told.map(({ step }) => step)).toEqual([
+          ...['access', 'decided', 'access', 'decided'],
+          ...['sent', 'sent', 'replaying'],
+        ]);
+        expect(told[0]).toMatchObject({ previous: 'active', access: 'terms-required', by: 'probe' });
+        expect(told[2]).toMatchObject({ previous: 'terms-required', access: 'active' });
+        expect(told[1]).toMatchObject({ eventId: blocked!.eventId, change: 'blocked', sequence: 1, key });
+        expect(told.at(-1)).toMatchObject({ eventId: unblocked!.eventId, replay });
+        expect(await events(key)).toEqual([`${key} 1 -> 4711@0`, `${key} 2 -> 4711@2`]);
+        for (const unknown of [
+          '4711/organization-access/47',
+          '4711/organization-access',
+          '9/organization-access/9',
+        ])
+          expect(await hand.store.explain(unknown)).toBeNull();
+      });
+
+      test('the newest two hundred, and that there are more; a change that is not kept says expired', async () => {
+        await hand.put([hintOf('1')]);
+        for (let nth = 0; nth < 201; nth += 1) await hand.observe(nth % 2 === 0 ? terms : { cause: null });
+        const told = await steps(key);
+        const count = (wanted: string) => told.filter(({ step }) => step === wanted).length;
+        expect(['decided', 'unsent', 'access', 'expired', 'left-out'].map(count)).toEqual([
+          200, 200, 100, 100, 1,
+        ]);
+      });
+    });
+
     test('every resource of a delivery is told, in one order', async () => {
       const ids = Array.from({ length: 256 }, (_, id) => String(id));
       await hand.put(ids.map((id) => hintOf(id)));

@@ -24,14 +24,7 @@ import {
   type ToldRead,
   tellingFirst,
 } from '../covered';
-import {
-  type EntryToTell,
-  type EventToTell,
-  eventColumnsBy,
-  type ReplayToTell,
-  replayColumns,
-  type ToldEvent,
-} from '../event-steps';
+import { type EventToTell, type ReplayToTell, replayColumns, type ToldEvent } from '../event-steps';
 import { expiredDelivery, isEventId, perhapsExpiredEvent } from '../expired-steps';
 import {
   addressesMax,
@@ -48,10 +41,9 @@ import { causeOf, fenceOf } from '../read-fence';
 import { organizationsOf } from '../runs';
 import { askedFor, rows, runs } from './asked-for';
 import type { Context } from './context';
-import { readTaskOf } from './read-task';
+import { explainAccess } from './explain-access';
 import { tasksNamed } from './sweep';
-
-const eventColumns = eventColumnsBy(readTaskOf('outbox'));
+import { eventColumns, toldEvents } from './told-events';
 
 type Explanation = NonNullable<Awaited<ReturnType<Inspection['explain']>>>;
 
@@ -59,6 +51,8 @@ export async function explain(context: Context, of: string): Promise<Explanation
   if (of.includes('\0')) return null;
   const delivery = /^d(\d{1,15})$/.exec(of)?.[1];
   if (delivery !== undefined) return explainDelivery(context, of, Number(delivery));
+  const access = await explainAccess(context, of);
+  if (access !== null) return { of, what: 'resource', steps: access };
   return (
     (await explainEvent(context, of)) ??
     (await explainResource(context, of)) ??
@@ -229,34 +223,6 @@ async function eventsOfReads(context: Context, reads: ReadToTell[]): Promise<Tol
     reads.map(({ event_id }) => event_id),
   );
   return toldEvents(context, found);
-}
-
-/** In the order of the rows. */
-async function toldEvents(context: Context, events: EventToTell[]): Promise<ToldEvent[]> {
-  if (events.length === 0) return [];
-  const ids = events.map(({ id }) => id);
-  const replays = await rows<ReplayToTell & { outbox_id: number }>(
-    context,
-    `SELECT r.* FROM unnest($1::bigint[]) AS e (id) CROSS JOIN LATERAL (
-       SELECT id, outbox_id, ${replayColumns} FROM replayed WHERE outbox_id = e.id AND topic IS NOT NULL
-       ORDER BY id DESC LIMIT $2) r
-     ORDER BY r.id`,
-    ids,
-    rowsMax,
-  );
-  const entries = await rows<EntryToTell & { outbox_id: number }>(
-    context,
-    `SELECT DISTINCT ON (outbox_id) outbox_id, id, reason, at, state FROM quarantine
-     WHERE outbox_id = ANY($1::bigint[]) ORDER BY outbox_id, id DESC`,
-    ids,
-  );
-  const ofRow = Map.groupBy(replays, ({ outbox_id }) => outbox_id);
-  const entryOf = new Map(entries.map((entry) => [entry.outbox_id, entry]));
-  return events.map((event) => ({
-    ...event,
-    replays: ofRow.get(event.id) ?? [],
-    entry: entryOf.get(event.id) ?? null,
-  }));
 }
 
 /** The resource at this address, under whatever address it was read. */

@@ -239,6 +239,11 @@ const largeStores = {
   tasks_refused: "tasks (due_at) WHERE state = 'postponed' AND code = 'client-refused'",
 };
 
+/** What the journey of an organization's access begins from: its events, which are of no task. */
+const accessKeys = {
+  outbox_access: 'outbox (key, id) WHERE task_id IS NULL',
+};
+
 export const migrations: Migration[] = [
   { name: '0001-path', kind: 'expand', sql: firstSchema },
   { name: '0002-sync', kind: 'expand', sql: syncs },
@@ -266,4 +271,5 @@ export const migrations: Migration[] = [
   { name: '0024-unsent-by-topic', kind: 'expand', indexes: unsentByTopic },
   { name: '0025-large-stores', kind: 'expand', indexes: largeStores },
   { name: '0026-hint-functions', kind: 'expand', sql: hintFunctions },
+  { name: '0027-access-keys', kind: 'expand', indexes: accessKeys },
 ];

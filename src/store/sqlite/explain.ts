@@ -23,14 +23,7 @@ import {
   type ToldRead,
   tellingFirst,
 } from '../covered';
-import {
-  type EntryToTell,
-  type EventToTell,
-  eventColumnsBy,
-  type ReplayToTell,
-  replayColumns,
-  type ToldEvent,
-} from '../event-steps';
+import { type EventToTell, replayColumns } from '../event-steps';
 import { expiredDelivery, isEventId, perhapsExpiredEvent } from '../expired-steps';
 import {
   addressesMax,
@@ -47,16 +40,17 @@ import { causeOf, fenceOf } from '../read-fence';
 import { organizationsOf } from '../runs';
 import { askedFor, rows, runs } from './asked-for';
 import type { Context } from './context';
-import { readTaskOf } from './read-task';
+import { explainAccess } from './explain-access';
 import { tasksOf } from './sweep';
-
-const eventColumns = eventColumnsBy(readTaskOf('outbox'));
+import { eventColumns, toldEvent } from './told-event';
 
 export type Explanation = { of: string; what: 'delivery' | 'event' | 'resource'; steps: ExplainStep[] };
 
 export function explain(context: Context, of: string): Explanation | null {
   const delivery = /^d(\d{1,15})$/.exec(of)?.[1];
   if (delivery !== undefined) return explainDelivery(context, of, Number(delivery));
+  const access = explainAccess(context, of);
+  if (access !== null) return { of, what: 'resource', steps: access };
   return (
     explainEvent(context, of) ??
     explainResource(context, of) ??
@@ -214,21 +208,6 @@ function eventsOfRead(context: Context, { task_id: task, fence, event_id: last }
   )
     .filter(({ cause }) => cause === causeOf(task, fence))
     .reverse();
-}
-
-function toldEvent(context: Context, event: EventToTell): ToldEvent {
-  const replays = rows<ReplayToTell>(
-    context,
-    `SELECT ${replayColumns} FROM replayed WHERE outbox_id = ? AND topic IS NOT NULL ORDER BY id DESC LIMIT ?`,
-    event.id,
-    rowsMax,
-  );
-  const [entry] = rows<EntryToTell>(
-    context,
-    'SELECT id, reason, at, state FROM quarantine WHERE outbox_id = ? ORDER BY id DESC LIMIT 1',
-    event.id,
-  );
-  return { ...event, replays: replays.reverse(), entry: entry ?? null };
 }
 
 /** The resource at this address, under whatever address it was read. */

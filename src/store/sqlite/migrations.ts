@@ -455,4 +455,11 @@ CREATE INDEX tasks_postponed ON tasks (due_at) WHERE state = 'postponed' AND NOT
 CREATE INDEX tasks_refused ON tasks (due_at) WHERE state = 'postponed' AND code = 'client-refused';
 `,
   },
+  {
+    name: '0029-access-keys',
+    sql: `
+-- What the journey of an organization's access begins from: its events, which are of no task.
+CREATE INDEX outbox_access ON outbox (key) WHERE task_id IS NULL;
+`,
+  },
 ];

@@ -101,6 +101,7 @@ test('every row that a journey tells is looked up', async () => {
     address('1'),
     aliasOf('1'),
     ...ids,
+    '4711/organization-access/4711',
     '0123456789abcdef0123456789abcdef',
   ];
   const plans = await plansOf(async () => {
