@@ -416,6 +416,11 @@ export function storeReplaySuite(name: string, open: () => Promise<DamageableSto
       expect((await hand.store.listEvents(ofAbc)).events.map(({ record }) => record.key)).toEqual([
         'abc/equipment/3',
       ]);
+      // The id of an organization, and not how keys begin.
+      for (const organizationId of ['abc/equipment', 'abc/equipment/3', 'abc/', 'ab', '']) {
+        expect(await keys({ organizationId })).toEqual([]);
+        expect((await hand.store.listEvents({ ...ofAbc, organizationId })).events).toEqual([]);
+      }
       expect(await keys({ kind: 'equipment' })).toHaveLength(4);
       expect(await keys({ kind: 'field-operation' })).toEqual([]);
     });

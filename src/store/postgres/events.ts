@@ -37,12 +37,12 @@ async function idsOf({ database }: Context, filter: Filter): Promise<number[]> {
   const rows = await database.all(
     `WITH page AS (
        SELECT id, position, bytes FROM outbox
-       WHERE position > $1 AND starts_with(key, $2) AND ($3 = '' OR strpos(headers, $3) > 0)
+       WHERE position > $1 AND ($2::text IS NULL OR split_part(key, '/', 1) = $2) AND ($3 = '' OR strpos(headers, $3) > 0)
        ORDER BY position LIMIT $4),
      summed AS (SELECT id, position, bytes, sum(bytes) OVER (ORDER BY position) AS until FROM page)
      SELECT id FROM summed WHERE until <= $5 OR until = bytes ORDER BY position`,
     filter.after,
-    filter.organizationId === null ? '' : storable(`${filter.organizationId}/`),
+    storable(filter.organizationId),
     filter.type === null ? '' : JSON.stringify(['ce_type', filter.type]),
     filter.limit,
     eventsBytesMax,

@@ -68,7 +68,7 @@ export async function selectReplay(
      FROM outbox o JOIN sequences s ON s.key = o.key
      WHERE o.id > $1 AND o.id <= $2 AND o.state < 3
        AND ($3::text[] IS NULL OR o.event_id = ANY($3)) AND ($4::text[] IS NULL OR o.key = ANY($4))
-       AND ($5::text IS NULL OR starts_with(o.key, $5)) AND ($6::text IS NULL OR o.topic LIKE $6)
+       AND ($5::text IS NULL OR split_part(o.key, '/', 1) = $5) AND ($6::text IS NULL OR o.topic LIKE $6)
        AND ($7::bigint IS NULL OR NOT EXISTS (
          SELECT 1 FROM replayed r WHERE r.outbox_id = o.id AND r.replay = $7))
      ORDER BY o.id`,
@@ -76,7 +76,7 @@ export async function selectReplay(
     looked.last ?? after,
     events,
     keys,
-    organizationId === null ? null : `${organizationId}/`,
+    organizationId,
     kind === null ? null : topicsOfKind(kind),
     notSentBy ?? null,
   );

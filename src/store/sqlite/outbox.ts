@@ -15,7 +15,7 @@ import { type ToldRow, toldBefore, toldRow } from '../told-before';
 import type { Context } from './context';
 import type { Row } from './database';
 import { insertQuarantine } from './quarantine';
-import { readTask } from './read-task';
+import { organizationOf, readTask } from './read-task';
 import { refuseAgain } from './refuse-again';
 
 export function holdLease(context: Context, name: string, holder: string, leaseMs: number): boolean {
@@ -266,13 +266,12 @@ export function listEvents(
   filter: { after: number; limit: number; type: string | null; organizationId: string | null },
 ): { events: PublishedEvent[]; floor: number } {
   const floor = Number(context.database.get(`SELECT value FROM meta WHERE name = 'floor'`)!.value);
-  const begin = filter.organizationId === null ? '' : `${filter.organizationId}/`;
   const rows = context.database.each(
-    `SELECT * FROM outbox WHERE position > ? AND substr(key, 1, length(?)) = ? AND (? = '' OR instr(headers, ?) > 0)
-     ORDER BY position LIMIT ?`,
+    `SELECT * FROM outbox WHERE position > ? AND (? IS NULL OR ${organizationOf('outbox')} = ?)
+       AND (? = '' OR instr(headers, ?) > 0) ORDER BY position LIMIT ?`,
     filter.after,
-    begin,
-    begin,
+    filter.organizationId,
+    filter.organizationId,
     filter.type ?? '',
     `["ce_type","${filter.type ?? ''}"]`,
     filter.limit,

@@ -1,5 +1,5 @@
 /**
- * Of a row of the outbox: its kind, and the task as which its resource is read.
+ * Of a row of the outbox: its organization, its kind, and the task as which its resource is read.
  */
 import { readTaskBy } from '../store-rules';
 
@@ -8,6 +8,11 @@ const endOf = (row: string) => `instr(${kindAndIdOf(row)}, '/')`;
 
 export function kindOfRow(row: string): string {
   return `substr(${kindAndIdOf(row)}, 1, ${endOf(row)} - 1)`;
+}
+
+/** Of its key; an id of an organization holds no slash. */
+export function organizationOf(row: string): string {
+  return `substr(${row}.key, 1, instr(${row}.key, '/') - 1)`;
 }
 
 /** An id may hold anything. */

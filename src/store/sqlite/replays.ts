@@ -13,7 +13,7 @@ import type { Context } from './context';
 import type { Row } from './database';
 import { leads, rowColumns } from './outbox';
 import { closeEntry } from './quarantine';
-import { kindOfRow, readTask } from './read-task';
+import { kindOfRow, organizationOf, readTask } from './read-task';
 import { afterGap } from './return-task';
 
 const isNewest = isNewestBy(kindOfRow('o'));
@@ -71,14 +71,14 @@ export function selectReplay(
      WHERE o.id > ? AND o.id <= ? AND o.state < 3
        AND (? IS NULL OR o.event_id IN (SELECT value FROM json_each(?)))
        AND (? IS NULL OR o.key IN (SELECT value FROM json_each(?)))
-       AND (? IS NULL OR substr(o.key, 1, length(?)) = ?) AND (? IS NULL OR o.topic LIKE ?)
+       AND (? IS NULL OR ${organizationOf('o')} = ?) AND (? IS NULL OR o.topic LIKE ?)
        AND NOT EXISTS (SELECT 1 FROM replayed r WHERE r.outbox_id = o.id AND r.replay = ?)
      ORDER BY o.id`,
     after,
     looked.last ?? after,
     ...twice(events === null ? null : JSON.stringify(events)),
     ...twice(keys === null ? null : JSON.stringify(keys)),
-    ...Array.from({ length: 3 }, () => (organizationId === null ? null : `${organizationId}/`)),
+    ...twice(organizationId),
     ...twice(kind === null ? null : topicsOfKind(kind)),
     notSentBy ?? null,
   );
