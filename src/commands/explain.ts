@@ -5,6 +5,7 @@
 import type { Command } from 'commander';
 import type { Api, Journey } from '../model/api';
 import { shellWord } from '../model/shell-word';
+import { asCopied } from './as-copied';
 import { type Action, type CommandContext, withApi } from './context';
 import { exitCodes } from './exit-code';
 
@@ -14,12 +15,6 @@ export function registerExplain(program: Command, action: Action): void {
     .argument('<of>', 'a delivery id (d12), an event id, or the address of a resource or the key of a record')
     .description('what became of it, and why')
     .action(action((context, of) => withApi(context, (api) => run(context, api, asCopied(of ?? '')))));
-}
-
-/** A paste brings a space along, and other programs write ids in capitals. */
-function asCopied(of: string): string {
-  const told = of.trim();
-  return /^(d\d+|[0-9a-f]{32})$/i.test(told) ? told.toLowerCase() : told;
 }
 
 interface Line {

@@ -8,6 +8,7 @@ import type { Api } from '../model/api';
 import { isProblem, Problem } from '../model/problem';
 import { type ReplayView, type ReplayWanted, replayedEventsMax } from '../model/replay';
 import type { EventKind } from '../model/resource';
+import { asCopied } from './as-copied';
 import { NobodyListens } from './client';
 import { type Action, type CommandContext, type Via, withApi } from './context';
 import { exitCodes } from './exit-code';
@@ -42,7 +43,8 @@ export function registerReplay(program: Command, action: Action<Options>): void 
     .action(action((context, _argument, options) => run(context, options)));
 }
 
-function gatherIds(id: string, before: string[] | undefined): string[] {
+function gatherIds(given: string, before: string[] | undefined): string[] {
+  const id = asCopied(given);
   if (!/^[0-9a-f]{32}$/.test(id))
     throw new InvalidArgumentError('An id of an event is 32 hexadecimal digits.');
   const ids = [...(before ?? []), id];

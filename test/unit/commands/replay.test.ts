@@ -82,6 +82,7 @@ test.each([
 
 test.each([
   [['--event', id, '--refetch', '--dry-run'], { how: 'reads', events: [id], dryRun: true }],
+  [['--event', ` ${id.toUpperCase()} `], { how: 'newest', events: [id] }],
   [['--event', id, '--event', id], { how: 'newest', events: [id, id] }],
   [['--organization', '7', '--to-topic', 'audit'], { how: 'history', organizationId: '7', toTopic: 'audit' }],
 ])('%j asks for what it says', async (words, wanted) => {
