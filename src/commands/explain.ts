@@ -22,21 +22,39 @@ interface Line {
   times: number;
   /** Of a delivery's notifications those that it tells of, by their numbers; none where its text says what it is of. */
   notifications: number[];
+  /** What it says of them: of one the text names its number. */
+  said: string;
 }
 
-/** A delivery may name one resource many times: what is said again at once is one line. */
+/** `notification 3 (equipment) …`, as the first lines of a delivery begin. */
+const ownNumber = /^notification \d+ /;
+
+/**
+ * A delivery may name a few resources many times, in turns: what is said of several notifications is one line, at the first
+ * of them, and anything else that is said again at once is one as well.
+ */
 function foldRepeats(steps: Journey['steps']): Line[] {
   const folded: Line[] = [];
+  const ofNotifications = new Map<string, Line>();
   for (const step of steps) {
-    const { ofNotifications } = step;
-    const notifications: number[] = Array.isArray(ofNotifications) ? ofNotifications : [];
-    const last = folded.at(-1);
-    if (last?.step.at === step.at && last.step.step === step.step && last.step.text === step.text) {
-      last.times += 1;
-      last.notifications.push(...notifications);
-    } else folded.push({ step, times: 1, notifications: [...notifications] });
+    const isOfOne = typeof step.notification === 'number' && ownNumber.test(step.text);
+    const said = isOfOne ? step.text.replace(ownNumber, '') : step.text;
+    const notifications = isOfOne ? [step.notification as number] : numbersOf(step);
+    const same = isOfOne ? ofNotifications.get(JSON.stringify([step.at, step.step, said])) : folded.at(-1);
+    if (same?.step.at === step.at && same.step.step === step.step && same.said === said) {
+      same.times += 1;
+      same.notifications.push(...notifications);
+      continue;
+    }
+    const line = { step, times: 1, notifications, said };
+    folded.push(line);
+    if (isOfOne) ofNotifications.set(JSON.stringify([step.at, step.step, said]), line);
   }
   return folded;
+}
+
+function numbersOf({ ofNotifications }: Journey['steps'][number]): number[] {
+  return Array.isArray(ofNotifications) ? [...ofNotifications] : [];
 }
 
 /** A resource may be named by hundreds of them: numbers that follow each other are told by the first and the last. */
@@ -51,8 +69,9 @@ function notificationsText(numbers: number[]): string {
   return `notification${numbers.length === 1 ? '' : 's'} ${told}`;
 }
 
-function lineText({ step: { text, detail }, times, notifications }: Line): string {
+function lineText({ step: { text, detail }, times, notifications, said }: Line): string {
   const why = typeof detail === 'string' ? ` – ${detail}` : '';
+  if (said !== text) return (times === 1 ? text : `${notificationsText(notifications)} ${said}`) + why;
   if (notifications.length > 0) return `${notificationsText(notifications)}: ${text}${why}`;
   return (times === 1 ? text : `${text}, ${times} times`) + why;
 }

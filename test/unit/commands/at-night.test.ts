@@ -385,6 +385,26 @@ test('each line of a delivery names the notifications that it is of, and what is
   ]);
 });
 
+test('what a delivery says of two resources in turns is a line for each, however many notifications it has', async () => {
+  const at = '2025-03-01T10:00:00.000Z';
+  const steps = Array.from({ length: 256 }, (_, notification) => {
+    const became = notification < 254 ? 'merged' : 'published (content)';
+    const text = `notification ${notification} (equipment) https://provider.example/${notification % 2} → ${became}`;
+    return { at, step: 'hint', text, notification };
+  });
+  Object.assign(shell.sample.store, { explain: async (of: string) => ({ of, what: 'delivery', steps }) });
+  const { out } = await shell.run('explain', 'd1');
+  const texts = out.replaceAll(/\n +/g, ' ').split('\n').slice(1, 5);
+  const numbers = (first: number) => Array.from({ length: 127 }, (_, nth) => first + 2 * nth).join(', ');
+  expect(out.split('\n').length).toBeLessThan(50);
+  expect(texts.map((line) => line.slice(at.length + 8))).toEqual([
+    `notifications ${numbers(0)} (equipment) https://provider.example/0 → merged`,
+    `notifications ${numbers(1)} (equipment) https://provider.example/1 → merged`,
+    'notification 254 (equipment) https://provider.example/0 → published (content)',
+    'notification 255 (equipment) https://provider.example/1 → published (content)',
+  ]);
+});
+
 test('an address in a journey stays whole where the terminal has room for it', async () => {
   const real = `https://provider.example/isg/equipment/${'2'.repeat(20)}`;
   const at = '2025-03-01T10:00:00.000Z';
