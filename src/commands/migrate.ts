@@ -104,7 +104,10 @@ async function move(context: CommandContext, from: string, to: string): Promise<
     return signal;
   };
   const paged = (table: string, rows: number) => output.progress(`${table}: ${rows} rows`);
-  const moved = await moveStore(from, to, { paged, interrupted }).finally(() => output.progress(null));
+  const begunAnew = () => output.note(anew);
+  const moved = await moveStore(from, to, { paged, begunAnew, interrupted }).finally(() =>
+    output.progress(null),
+  );
   const { outcome, tables } = moved;
   if (output.json) output.value({ outcome, tables });
   if (outcome === 'stopped') {
@@ -121,6 +124,8 @@ async function move(context: CommandContext, from: string, to: string): Promise<
   output.next('set DATABASE_URL to the new store, then tramline serve');
   return exitCodes.done;
 }
+
+const anew = 'another version began this move: what it copied is thrown away, and all is copied anew';
 
 /** A server that says nothing holds up a page for a minute. */
 const stopping = 'interrupted: what is under way is ended first; a second interrupt ends it at once';

@@ -26,6 +26,7 @@ import {
   placesTable,
   readBack,
 } from './copy-table';
+import { begunWith, keepPlan, planOf } from './plan';
 import { type MovedTable, movedNames, tablesToMove } from './tables';
 
 export interface MoveOptions {
@@ -36,6 +37,8 @@ export interface MoveOptions {
   /** After each page that is on disk: how many rows of the table are. */
   paged(table: string, rows: number): void;
   page?: PageSize;
+  /** An earlier move is not gone on with, since another version began it. */
+  begunAnew?(): void;
   /**
    * Asked for once there is something to go on with: until it is aborted, the move goes on. Before that the file is looked
    * at without a pause in which a signal could be heard, and whoever ends the process has begun nothing.
@@ -62,17 +65,18 @@ const longMs = 600_000;
  * does not hold what was copied, `store.unavailable`. To be repeated after whatever ended it.
  */
 export async function moveStore(options: MoveOptions): Promise<Moved> {
-  const { file, url, paged, page = pageSize, interrupted } = options;
+  const { file, url, paged, page = pageSize, begunAnew, interrupted } = options;
   const source = openExisting(file);
   const target = openTarget({ url, connections: 2 });
   try {
     mustBeWhole(source, file);
     await migrate(poolConfig({ url, connections: 1 }));
-    const token = await target.transact((statements) => beginMove(statements, source, file), {
+    const { token, isAnew } = await target.transact((statements) => beginMove(statements, source, file), {
       lock: lockNumbers.move,
       statementMs: longMs,
     });
     if (token === null) return { outcome: 'already', tables: [], of: 0, isCopied: true };
+    if (isAnew) begunAnew?.();
     const stop = interrupted?.() ?? new AbortController().signal;
     return await goOn(source, target, token, { page, paged, stop }).catch((error) => {
       throw brokenOff(error);
@@ -151,8 +155,14 @@ function markSource(source: Source): number {
   return token;
 }
 
-/** The token that the source shares with this target alone; null when the move is complete. */
-async function beginMove(statements: Statements, source: Source, file: string): Promise<number | null> {
+interface Begun {
+  /** What the source shares with this target alone; null when the move is complete. */
+  token: number | null;
+  /** Another version began it, and what that one left was thrown away. */
+  isAnew: boolean;
+}
+
+async function beginMove(statements: Statements, source: Source, file: string): Promise<Begun> {
   // Whoever has the store open reads of this table first: what they began has ended, and what they begin sees the mark.
   await statements.run('LOCK TABLE meta IN ACCESS EXCLUSIVE MODE');
   const marks = await statements.all(
@@ -160,21 +170,25 @@ async function beginMove(statements: Statements, source: Source, file: string): 
   );
   const mark = (name: string) => marks.find((row) => row.name === name)?.value as number | undefined;
   const moved = markOf(source, 'moved');
-  if (moved !== null && mark('moved-from') === moved) return null;
+  if (moved !== null && mark('moved-from') === moved) return { token: null, isAnew: false };
   const held = moved ?? markOf(source, 'moving');
-  if (held !== null && mark('moving') === held) return held;
-  if (moved !== null) throw movedElsewhere(file);
+  const isHeld = held !== null && mark('moving') === held;
+  if (moved !== null && !isHeld) throw movedElsewhere(file);
+  const plan = await planOf(source, statements);
+  if (isHeld && (await begunWith(statements)) === plan) return { token: held, isAnew: false };
   if (mark('moving') === undefined) await mustBeEmpty(statements);
-  const token = markSource(source);
+  // A source that is marked as moved is this target's, and must stay so wherever this is interrupted.
+  const token = moved ?? markSource(source);
   // An earlier move that is not gone on with: whatever it left was never served.
   await statements.run(`TRUNCATE ${movedNames.join(', ')} RESTART IDENTITY`);
   await statements.run('DROP TABLE IF EXISTS moves');
   await statements.run(placesTable);
+  await keepPlan(statements, plan);
   await statements.run(
     `INSERT INTO meta (name, value) VALUES ('moving', $1) ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
     token,
   );
-  return token;
+  return { token, isAnew: isHeld };
 }
 
 function movedElsewhere(file: string): Problem {

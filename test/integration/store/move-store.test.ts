@@ -255,6 +255,64 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'moving a store to Post
     await (await openTarget()).close();
   });
 
+  describe('one that another version began', () => {
+    const told: string[] = [];
+    beforeEach(() => void told.splice(0));
+    const moveHere = () => moveStore({ file, url, page, paged() {}, begunAnew: () => told.push('anew') });
+    const inTarget = (sql: string) => server.query(sql, new URL(url).pathname.slice(1));
+    /** As one would leave it that copies a column less, and keeps nothing of what it began with. */
+    const asBefore = async () => {
+      await inTarget("DELETE FROM moves WHERE name = 'plan'; UPDATE tasks SET shown_by = NULL");
+      await inTarget("UPDATE moves SET hash = 'of fewer columns' WHERE name = 'tasks'");
+    };
+    const isWhole = async (before: Awaited<ReturnType<typeof filled>>) => {
+      const store = await openTarget();
+      const { ledger, tasks } = await seenOf(store);
+      expect([ledger, tasks]).toEqual([before.ledger, before.tasks]);
+      await store.close();
+    };
+
+    test('is begun anew by itself, and says so once', async () => {
+      const before = await filled();
+      await expect(moveUntil(20)).rejects.toThrow('killed');
+      await asBefore();
+      let pages = 0;
+      const interrupted = moveStore({
+        ...{ file, url, page, begunAnew: () => told.push('anew') },
+        paged() {
+          pages += 1;
+          if (pages === 3) throw new Error('killed');
+        },
+      });
+      await expect(interrupted).rejects.toThrow('killed');
+      expect(told).toEqual(['anew']);
+      expect(await moveHere()).toMatchObject({ outcome: 'moved' });
+      expect(told).toEqual(['anew']);
+      await isWhole(before);
+    });
+
+    test('is begun anew where only the schema has one step more', async () => {
+      const before = await filled();
+      await expect(moveUntil(20)).rejects.toThrow('killed');
+      await inTarget(`INSERT INTO migrations (name, kind) VALUES ('9001-later', 'expand')`);
+      expect(await moveHere()).toMatchObject({ outcome: 'moved' });
+      expect(told).toEqual(['anew']);
+      await isWhole(before);
+    });
+
+    test('is begun anew where its last commit failed, wherever that is interrupted', async () => {
+      const before = await filled();
+      await failAtCommit();
+      await expect(move()).rejects.toMatchObject({ code: 'store.unavailable' });
+      await mend('meta');
+      await asBefore();
+      await expect(moveUntil(3)).rejects.toThrow('killed');
+      expect(await moveHere()).toMatchObject({ outcome: 'moved' });
+      expect(openSource).toThrow(expect.objectContaining({ code: 'store.moved' }));
+      await isWhole(before);
+    });
+  });
+
   test('work goes on in the target where it was: sequences, positions, revisions, deliveries and what is due', async () => {
     const before = await filled();
     await move();

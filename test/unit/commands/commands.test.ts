@@ -809,6 +809,14 @@ describe('commands that ask no service', () => {
     expect([shell.moves.length, shell.opened]).toEqual([2, 0]);
   });
 
+  test('a move that another version began says that all is copied anew, to people alone', async () => {
+    const words = ['migrate', '--from', 'sqlite:a.db', '--to', 'postgres://h/begun-by-another'];
+    expect((await shell.run(...words)).error.replace(/\s+/g, ' ')).toBe(
+      'another version began this move: what it copied is thrown away, and all is copied anew ',
+    );
+    expect(await shell.json(...words)).toMatchObject({ code: 0, error: '' });
+  });
+
   test('a move that is interrupted says how far it got and how it goes on, and ends as interrupted', async () => {
     const words = ['migrate', '--from', 'sqlite:a.db', '--to', 'postgres://h/b'];
     shell.interrupt.abort();

@@ -164,8 +164,9 @@ function doorsOf(shell: Shell): CommandDoors {
       shell.openWhileAsking.push(shell.opened - shell.closed);
       return shell.answers.shift() ?? shell.answered();
     },
-    async moveStore(from, to, { paged, interrupted }) {
+    async moveStore(from, to, { paged, begunAnew, interrupted }) {
       shell.moves.push([from, to]);
+      if (to.endsWith('/begun-by-another')) begunAnew();
       paged('tasks', 3);
       const tables = [{ name: 'tasks', rows: 3, hash: 'abc' }];
       if (interrupted().aborted) return { outcome: 'stopped', tables, of: 9, isCopied: shell.isCopied };
