@@ -47,6 +47,8 @@ export interface MoveOutcome {
 export interface MoveWatch {
   /** How many rows of the table are copied, after each page. */
   paged(table: string, rows: number): void;
+  /** How many were read back. */
+  readBack(table: string, rows: number): void;
   /** What an earlier move copied is copied anew, since another version began it. */
   begunAnew(): void;
   /** Asked for once there is something to go on with; no page is begun once it is aborted. */

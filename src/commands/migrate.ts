@@ -104,8 +104,9 @@ async function move(context: CommandContext, from: string, to: string): Promise<
     return signal;
   };
   const paged = (table: string, rows: number) => output.progress(`${table}: ${rows} rows`);
+  const readBack = (table: string, rows: number) => output.progress(`${table}: ${rows} rows read back`);
   const begunAnew = () => output.note(anew);
-  const moved = await moveStore(from, to, { paged, begunAnew, interrupted }).finally(() =>
+  const moved = await moveStore(from, to, { paged, readBack, begunAnew, interrupted }).finally(() =>
     output.progress(null),
   );
   const { outcome, tables } = moved;

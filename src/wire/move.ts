@@ -9,7 +9,7 @@ import { type Moved, type MoveOptions, moveStore } from '../store/move/move-stor
 export async function moveBetween(
   from: string,
   to: string,
-  watch: Pick<MoveOptions, 'paged' | 'begunAnew' | 'interrupted'>,
+  watch: Pick<MoveOptions, 'paged' | 'readBack' | 'begunAnew' | 'interrupted'>,
 ): Promise<Moved> {
   const source = storeAddress.schema.safeParse(from).data;
   const target = storeAddress.schema.safeParse(to).data;

@@ -26,6 +26,8 @@ export interface CopyOptions {
   page: PageSize;
   /** Called after each page that is on disk: how many rows of the table are. */
   paged(table: string, rows: number): void;
+  /** The same of what was read back. */
+  readBack?(table: string, rows: number): void;
   /** Once it is aborted no further page is begun. */
   stop: AbortSignal;
 }
@@ -58,14 +60,7 @@ export async function copyTable(
       async (statements) => {
         await holdToken(statements, token);
         await insertRows(statements, table, rows);
-        await statements.run(
-          `INSERT INTO moves (name, after, rows, hash) VALUES ($1, $2, $3, $4)
-           ON CONFLICT (name) DO UPDATE SET after = excluded.after, rows = excluded.rows, hash = excluded.hash`,
-          table.name,
-          JSON.stringify(next.after),
-          next.rows,
-          next.hash,
-        );
+        await keepPlace(statements, table.name, next);
       },
       { statementMs },
     );
@@ -77,6 +72,17 @@ export async function copyTable(
 async function placeOf(statements: Statements, name: string): Promise<Place> {
   const row = await statements.get('SELECT after, rows, hash FROM moves WHERE name = $1', name);
   return row === undefined ? begin : { after: JSON.parse(row.after), rows: row.rows, hash: row.hash };
+}
+
+async function keepPlace(statements: Statements, name: string, place: Place): Promise<void> {
+  await statements.run(
+    `INSERT INTO moves (name, after, rows, hash) VALUES ($1, $2, $3, $4)
+     ON CONFLICT (name) DO UPDATE SET after = excluded.after, rows = excluded.rows, hash = excluded.hash`,
+    name,
+    JSON.stringify(place.after),
+    place.rows,
+    place.hash,
+  );
 }
 
 /** Nobody else moves into this target until the transaction ends. Throws `store.refused` where another has begun. */
@@ -135,38 +141,63 @@ function wireType({ type }: { type: string }): string {
 
 const rowsReadMax = 500;
 
-/** Reads the table back as it is now, at most 500 rows at once; null where it is to stop before the end. */
+/** Under this name stands how far the table was read back. */
+const readName = ({ name }: MovedTable) => `read:${name}`;
+
+/**
+ * Reads the table back, at most 500 rows at once, from where an earlier move ended to do so; null where it is to stop before
+ * the end. To be called once all of it was copied, from a source that nobody serves meanwhile. Throws `store.refused` once
+ * another move into the target has begun.
+ */
 export async function readBack(
   target: Target,
+  token: number,
   table: MovedTable,
-  { page, stop }: CopyOptions,
+  { page, readBack: told, stop }: CopyOptions,
 ): Promise<Place | null> {
-  let place = begin;
+  let place = await target.transact((statements) => placeOf(statements, readName(table)));
+  while (!stop.aborted) {
+    const next = await target.transact(
+      async (statements) => {
+        await holdToken(statements, token);
+        const rows = await rowsBehind(statements, table, place, Math.min(page.rows, rowsReadMax));
+        if (rows.length === 0) return null;
+        // A place that is lost is read from once more: none is worth waiting for the disk.
+        await statements.run('SET LOCAL synchronous_commit = off');
+        const reached = advance(place, table, rows);
+        await keepPlace(statements, readName(table), reached);
+        return reached;
+      },
+      { statementMs },
+    );
+    if (next === null) return place;
+    place = next;
+    told?.(table.name, place.rows);
+  }
+  return null;
+}
+
+/** Values of one page may be large: what is read at once is bounded by its rows, and those by their number. */
+async function rowsBehind(
+  statements: Statements,
+  table: MovedTable,
+  { after }: Place,
+  limit: number,
+): Promise<MovedValue[][]> {
   const key = targetKey(table).join(', ');
   const columns = table.columns
     .map((column) => `${column.name}::${wireType(column)} AS ${column.name}`)
     .join(', ');
-  // Values of one page may be large: what is read at once is bounded by its rows, and those by their number.
-  const limit = Math.min(page.rows, rowsReadMax);
-  while (!stop.aborted) {
-    const after = place.after ?? [];
-    const where =
-      after.length === 0 ? '' : `WHERE (${key}) > (${after.map((_, at) => `$${at + 2}`).join(', ')})`;
-    const read = await target.transact(
-      (statements) =>
-        statements.all(
-          `SELECT ${columns} FROM ${table.name} ${where} ORDER BY ${key} LIMIT $1`,
-          limit,
-          ...after,
-        ),
-      { statementMs },
-    );
-    if (read.length === 0) return place;
-    place = advance(
-      place,
-      table,
-      read.map((row) => table.columns.map(({ name }) => row[name] as MovedValue)),
-    );
-  }
-  return null;
+  const where = after === null ? '' : `WHERE (${key}) > (${after.map((_, at) => `$${at + 2}`).join(', ')})`;
+  const rows = await statements.all(
+    `SELECT ${columns} FROM ${table.name} ${where} ORDER BY ${key} LIMIT $1`,
+    limit,
+    ...(after ?? []),
+  );
+  return rows.map((row) => table.columns.map(({ name }) => row[name] as MovedValue));
+}
+
+/** What is found to be other than it was copied is read from its beginning by the next move. */
+export async function readAnew(target: Target, table: MovedTable): Promise<void> {
+  await target.transact((statements) => statements.run('DELETE FROM moves WHERE name = $1', readName(table)));
 }

@@ -24,6 +24,7 @@ import {
   type Place,
   pageSize,
   placesTable,
+  readAnew,
   readBack,
 } from './copy-table';
 import { begunWith, keepPlan, planOf } from './plan';
@@ -36,6 +37,8 @@ export interface MoveOptions {
   url: string;
   /** After each page that is on disk: how many rows of the table are. */
   paged(table: string, rows: number): void;
+  /** After each page that was read back: how many rows of the table were. */
+  readBack?(table: string, rows: number): void;
   page?: PageSize;
   /** An earlier move is not gone on with, since another version began it. */
   begunAnew?(): void;
@@ -65,7 +68,7 @@ const longMs = 600_000;
  * does not hold what was copied, `store.unavailable`. To be repeated after whatever ended it.
  */
 export async function moveStore(options: MoveOptions): Promise<Moved> {
-  const { file, url, paged, page = pageSize, begunAnew, interrupted } = options;
+  const { file, url, page = pageSize, begunAnew, interrupted } = options;
   const source = openExisting(file);
   const target = openTarget({ url, connections: 2 });
   try {
@@ -78,7 +81,7 @@ export async function moveStore(options: MoveOptions): Promise<Moved> {
     if (token === null) return { outcome: 'already', tables: [], of: 0, isCopied: true };
     if (isAnew) begunAnew?.();
     const stop = interrupted?.() ?? new AbortController().signal;
-    return await goOn(source, target, token, { page, paged, stop }).catch((error) => {
+    return await goOn(source, target, token, { ...options, page, stop }).catch((error) => {
       throw brokenOff(error);
     });
   } finally {
@@ -97,7 +100,7 @@ async function goOn(source: Source, target: Target, token: number, how: CopyOpti
     moved.push({ table, place });
   }
   const isCopied = !how.stop.aborted;
-  const isVerified = isCopied && (await verify(source, target, moved, how));
+  const isVerified = isCopied && (await verify(source, target, token, moved, how));
   // From here on there is nothing to go on with: what is begun now is the end.
   if (isVerified)
     await target.transact((statements) => complete(statements, source, token), { statementMs: longMs });
@@ -208,15 +211,17 @@ async function mustBeEmpty(statements: Statements): Promise<void> {
 async function verify(
   source: Source,
   target: Target,
+  token: number,
   moved: { table: MovedTable; place: Place }[],
   how: CopyOptions,
 ): Promise<boolean> {
   for (const { table, place } of moved) {
-    const there = await readBack(target, table, how);
+    const there = await readBack(target, token, table, how);
     if (there === null) return false;
     const had = Number(source.get(`SELECT count(*) AS rows FROM ${table.name} WHERE ${table.where}`)!.rows);
     if (there.rows === had && place.rows === had && there.hash === place.hash) continue;
     const rows = `of ${had} rows ${place.rows} were copied, ${there.rows} are there`;
+    await readAnew(target, table);
     throw new Problem(
       'store.refused',
       `${table.name} is not what was copied (${rows}): empty the target, begin anew`,

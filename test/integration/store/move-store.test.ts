@@ -255,6 +255,49 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'moving a store to Post
     await (await openTarget()).close();
   });
 
+  /** What is read back of each table, until so many rows of one were. */
+  const readUntil = async (table: string, rows: number) => {
+    const read: [string, number][] = [];
+    const reading = moveStore({
+      ...{ file, url, page, paged() {} },
+      readBack(name, count) {
+        read.push([name, count]);
+        if (name === table && count >= rows) throw new Error('killed');
+      },
+    });
+    await expect(reading).rejects.toThrow('killed');
+    return read;
+  };
+
+  test('what was read back is not read again by the next, which begins behind it', async () => {
+    const before = await filled();
+    expect((await readUntil('tasks', 14)).slice(0, 2)).toEqual([
+      ['deliveries', 7],
+      ['deliveries', 14],
+    ]);
+    expect((await readUntil('tasks', 28))[0]).toEqual(['tasks', 21]);
+    const interrupt = new AbortController();
+    const last = await moveStore({
+      ...{ file, url, page, paged() {}, interrupted: () => interrupt.signal },
+      readBack: (name) => name === 'reads' && interrupt.abort(),
+    });
+    expect(last).toMatchObject({ outcome: 'stopped', isCopied: true });
+    expect(await move()).toMatchObject({ outcome: 'moved', tables: last.tables });
+    const store = await openTarget();
+    expect((await seenOf(store)).tasks).toEqual(before.tasks);
+    await store.close();
+  });
+
+  test('what is found changed behind the place that was read back to is read anew once it is mended', async () => {
+    await filled();
+    const inTarget = (sql: string) => server.query(sql, new URL(url).pathname.slice(1));
+    await readUntil('tasks', 14);
+    await inTarget('UPDATE tasks SET generation = generation + 1 WHERE id = 20');
+    for (const _time of [1, 2]) await expect(move()).rejects.toThrow(/tasks is not what was copied/);
+    await inTarget('UPDATE tasks SET generation = generation - 1 WHERE id = 20');
+    expect(await move()).toMatchObject({ outcome: 'moved' });
+  });
+
   describe('one that another version began', () => {
     const told: string[] = [];
     beforeEach(() => void told.splice(0));
