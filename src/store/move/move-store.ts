@@ -278,8 +278,8 @@ async function complete(statements: Statements, source: Source, token: number): 
 /** Columns that number their rows go on above those that were moved. */
 async function goOnNumbering(statements: Statements): Promise<void> {
   const numbered = await statements.all(
-    `SELECT table_name AS name, column_name AS column FROM information_schema.columns
-     WHERE table_schema = current_schema() AND is_identity = 'YES' AND table_name = ANY($1::text[])`,
+    `SELECT name, attname AS column FROM unnest($1::text[]) AS n (name)
+     JOIN pg_attribute ON attrelid = to_regclass(name) AND attidentity <> ''`,
     movedNames,
   );
   for (const { name, column } of numbered) {

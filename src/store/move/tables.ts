@@ -79,8 +79,8 @@ async function tableToMove(source: Database, target: Statements, name: string): 
     source.all(`SELECT name FROM pragma_table_info('${name}')`).map((row) => String(row.name)),
   );
   const wanted = await target.all(
-    `SELECT column_name AS name, udt_name AS type FROM information_schema.columns
-     WHERE table_schema = current_schema() AND table_name = $1 ORDER BY ordinal_position`,
+    `SELECT attname AS name, typname AS type FROM pg_attribute JOIN pg_type t ON t.oid = atttypid
+     WHERE attrelid = to_regclass($1) AND attnum > 0 AND NOT attisdropped ORDER BY attnum`,
     name,
   );
   const columns = wanted.flatMap((column) => {

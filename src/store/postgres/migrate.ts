@@ -93,37 +93,71 @@ function unusable(error: unknown): Problem | null {
 
 const noPassword = 'the database asks for a password, and neither the address nor PGPASSWORD has one';
 
+/**
+ * Is a store of ours where a new one would be made, or else where the search path leads? A table of this name that is not ours
+ * is in the way in the first case only. Throws `settings.invalid` then.
+ */
 async function isBegun(client: Client): Promise<boolean> {
-  const { rows } = await ask<{ there: boolean }>(
+  const { rows } = await ask<{ at: string; ours: boolean; first: boolean }>(
     client,
-    `SELECT to_regclass('migrations') IS NOT NULL AS there`,
+    `SELECT n.nspname AS at, n.nspname = current_schema() AS first,
+       2 = (SELECT count(*) FROM pg_attribute WHERE attrelid = c.oid AND attname IN ('name', 'kind')) AS ours
+     FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = to_regclass('migrations')`,
   );
-  return rows[0]!.there;
+  const [found] = rows;
+  if (found === undefined) return false;
+  if (found.first && !found.ours)
+    throw new Problem('settings.invalid', inTheWay(`table ${found.at}.migrations`));
+  return found.ours;
+}
+
+function inTheWay(what: string): string {
+  return (
+    `another program's ${what} is in the way: Tramline needs a schema of its own, ` +
+    'which `?options=-csearch_path=…` in the address names'
+  );
 }
 
 async function applySteps(client: Client, steps: Migration[]): Promise<void> {
   // Asked first: a role that may create nothing can serve what another one has migrated.
-  if (!(await isBegun(client))) {
-    await client.query(`CREATE TABLE IF NOT EXISTS migrations (
-      name TEXT PRIMARY KEY, kind TEXT NOT NULL, at TIMESTAMPTZ NOT NULL DEFAULT clock_timestamp())`);
+  const begun = await isBegun(client);
+  const applied = begun ? await appliedSteps(client, steps) : new Set();
+  const lacking = steps.filter(({ name }) => !applied.has(name));
+  for (const [index, step] of lacking.entries()) {
+    try {
+      await applyStep(client, step, begun || index > 0);
+    } catch (error) {
+      throw stepFault(error) ?? error;
+    }
   }
-  const applied = await appliedSteps(client, steps);
-  for (const step of steps) {
-    if (applied.has(step.name)) continue;
-    if ('indexes' in step) await makeIndexes(client, step.indexes);
-    await client.query('BEGIN');
-    if ('sql' in step) await client.query(step.sql);
-    await client.query('INSERT INTO migrations (name, kind) VALUES ($1, $2)', [step.name, step.kind]);
-    await client.query('COMMIT');
-  }
+}
+
+/** The first makes the list of them as well: where it is refused, it leaves nothing among what it met. */
+async function applyStep(client: Client, step: Migration, begun: boolean): Promise<void> {
+  if ('indexes' in step) await makeIndexes(client, step.indexes);
+  await client.query('BEGIN');
+  if (!begun) await client.query(list);
+  if ('sql' in step) await client.query(step.sql);
+  await client.query('INSERT INTO migrations (name, kind) VALUES ($1, $2)', [step.name, step.kind]);
+  await client.query('COMMIT');
+}
+
+const list = `CREATE TABLE IF NOT EXISTS migrations (
+  name TEXT PRIMARY KEY, kind TEXT NOT NULL, at TIMESTAMPTZ NOT NULL DEFAULT clock_timestamp())`;
+
+function stepFault(error: unknown): Problem | null {
+  const { code, message } = error as { code?: unknown; message: string };
+  // A step is made once, and with it what it is recorded by.
+  return code === '42P07' ? new Problem('settings.invalid', inTheWay(`table (${message})`), error) : null;
 }
 
 /** What was left half made is no index that anybody uses, and is made anew. */
 async function makeIndexes(client: Client, indexes: Record<string, string>): Promise<void> {
   for (const [name, on] of Object.entries(indexes)) {
     const { rows } = await client.query<{ whole: boolean }>(
-      'SELECT indisvalid AS whole FROM pg_index WHERE indexrelid = to_regclass($1)',
-      [name],
+      `SELECT indisvalid AS whole FROM pg_index JOIN pg_class c ON c.oid = indexrelid
+       WHERE indrelid = to_regclass($1) AND relname = $2`,
+      [on.slice(0, on.indexOf(' ')), name],
     );
     if (rows[0]?.whole) continue;
     if (rows.length > 0) await client.query(`DROP INDEX CONCURRENTLY ${name}`);

@@ -682,6 +682,19 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'moving a store to Post
     await store.close();
   });
 
+  test('a target that stands in a later schema of the search path is filled there', async () => {
+    const before = await filled();
+    await migrateTarget();
+    await server.query('CREATE SCHEMA own', new URL(url).pathname.slice(1));
+    url += '?options=-csearch_path%3Down,public';
+    expect(await move()).toMatchObject({ outcome: 'moved' });
+    const store = await openTarget();
+    expect((await seenOf(store)).ledger).toEqual(before.ledger);
+    const { deliveryId } = await handOn(store).put([hintOf('50')]);
+    expect(Number(deliveryId.slice(1))).toBeGreaterThan(30);
+    await store.close();
+  });
+
   test('a target that is in use is left alone', async () => {
     await filled();
     const used = await openTarget();

@@ -252,6 +252,74 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'several stores on one 
     });
   });
 
+  describe('a schema that another program has tables in', () => {
+    let name = '';
+    beforeEach(async () => {
+      name = await server.createDatabase();
+    });
+    afterEach(() => server.dropDatabase(name));
+    const config = (search = '') => poolConfig({ url: server.url(name) + search, connections: 1 });
+    const tables = () =>
+      server.query(
+        `SELECT DISTINCT schemaname AS at FROM pg_tables WHERE tablename IN ('migrations', 'organizations') ORDER BY 1`,
+        name,
+      );
+
+    test('is refused for good where its `migrations` is in the way, with the way out', async () => {
+      await server.query(
+        'CREATE TABLE migrations (id serial PRIMARY KEY, "timestamp" bigint NOT NULL, name varchar NOT NULL)',
+        name,
+      );
+      const said = `another program's table public.migrations is in the way: Tramline needs a schema of its own, which \`?options=-csearch_path=…\` in the address names`;
+      const problem = { code: 'settings.invalid', message: said };
+      for (const look of [migrate, mustBeMigrated])
+        await expect(look(config())).rejects.toMatchObject(problem);
+      const settings = {
+        DATABASE_URL: server.url(name),
+        ENCRYPTION_KEYS: `k1:${Buffer.alloc(32, 7).toString('base64')}`,
+      };
+      await expect(
+        processDoors.openStore(loadSettings('command', settings), 'migrated'),
+      ).rejects.toMatchObject({
+        code: 'settings.invalid',
+        message: `DATABASE_URL must name a store that can be used: ${said}`,
+      });
+      await server.query('CREATE SCHEMA own', name);
+      for (const path of ['own', 'own,public']) {
+        await migrate(config(`?options=-csearch_path%3D${path}`));
+        await mustBeMigrated(config(`?options=-csearch_path%3D${path}`));
+      }
+      expect(await server.query('SELECT count(*)::int AS count FROM own.migrations', name)).toEqual([
+        { count: migrations.length },
+      ]);
+    });
+
+    test('is refused for good where another table of it is in the way, and nothing is made in it', async () => {
+      await server.query('CREATE TABLE organizations (id serial PRIMARY KEY)', name);
+      const said = /another program's table \(.*organizations.*\) is in the way/;
+      await expect(migrate(config())).rejects.toMatchObject({
+        code: 'settings.invalid',
+        message: expect.stringMatching(said),
+      });
+      expect(await server.query(`SELECT tablename FROM pg_tables WHERE schemaname = 'public'`, name)).toEqual(
+        [{ tablename: 'organizations' }],
+      );
+    });
+
+    test('keeps nothing from a store in the first schema of the path where it is a later one', async () => {
+      await migrate(config());
+      await server.query('CREATE SCHEMA own; CREATE SCHEMA another', name);
+      // A role that serves the store in public goes on with it, though a schema of its own comes first and is empty.
+      await migrate(config('?options=-csearch_path%3Down,public'));
+      expect(await tables()).toEqual([{ at: 'public' }]);
+      await migrate(config('?options=-csearch_path%3Danother'), migrations.slice(0, -3));
+      await migrate(config('?options=-csearch_path%3Danother,public'));
+      const indexes = (at: string) =>
+        server.query(`SELECT indexname AS name FROM pg_indexes WHERE schemaname = '${at}' ORDER BY 1`, name);
+      expect(await indexes('another')).toEqual(await indexes('public'));
+    });
+  });
+
   test('a database that is not of this version is left as it is by what only asks', async () => {
     const name = await server.createDatabase();
     const config = poolConfig({ url: server.url(name), connections: 1 });
