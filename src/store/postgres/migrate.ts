@@ -124,19 +124,21 @@ async function applySteps(client: Client, steps: Migration[]): Promise<void> {
   const applied = begun ? await appliedSteps(client, steps) : new Set();
   const lacking = steps.filter(({ name }) => !applied.has(name));
   for (const [index, step] of lacking.entries()) {
-    try {
-      await applyStep(client, step, begun || index > 0);
-    } catch (error) {
-      throw stepFault(error) ?? error;
-    }
+    const isThere = begun || index > 0;
+    await applyStep(client, step, isThere).catch((error) => {
+      throw stepFault(
+        error,
+        isThere ? `is older than this version (${step.name} is to come)` : 'holds no table yet',
+      );
+    });
   }
 }
 
 /** The first makes the list of them as well: where it is refused, it leaves nothing among what it met. */
-async function applyStep(client: Client, step: Migration, begun: boolean): Promise<void> {
+async function applyStep(client: Client, step: Migration, isThere: boolean): Promise<void> {
   if ('indexes' in step) await makeIndexes(client, step.indexes);
   await client.query('BEGIN');
-  if (!begun) await client.query(list);
+  if (!isThere) await client.query(list);
   if ('sql' in step) await client.query(step.sql);
   await client.query('INSERT INTO migrations (name, kind) VALUES ($1, $2)', [step.name, step.kind]);
   await client.query('COMMIT');
@@ -145,10 +147,18 @@ async function applyStep(client: Client, step: Migration, begun: boolean): Promi
 const list = `CREATE TABLE IF NOT EXISTS migrations (
   name TEXT PRIMARY KEY, kind TEXT NOT NULL, at TIMESTAMPTZ NOT NULL DEFAULT clock_timestamp())`;
 
-function stepFault(error: unknown): Problem | null {
+/** `is`: what the schema is, so that the step was made. */
+function stepFault(error: unknown, is: string): unknown {
   const { code, message } = error as { code?: unknown; message: string };
   // A step is made once, and with it what it is recorded by.
-  return code === '42P07' ? new Problem('settings.invalid', inTheWay(`table (${message})`), error) : null;
+  if (code === '42P07') return new Problem('settings.invalid', inTheWay(`table (${message})`), error);
+  if (code !== '42501') return error;
+  const next = 'have its owner run `tramline migrate` first';
+  return new Problem(
+    'settings.invalid',
+    `the schema ${is}, which this role may not change (${message}): ${next}`,
+    error,
+  );
 }
 
 /** What was left half made is no index that anybody uses, and is made anew. */

@@ -38,15 +38,28 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'readiness of a scaled 
     expect(await store.put(deliveryOf(1, [hintOf('1')]))).toMatchObject({ due: 1 });
   });
 
-  test('a role that may create nothing is refused where a step is still to be made, and says why', async () => {
-    const step: Migration = { name: '9999-more', kind: 'expand', sql: 'CREATE TABLE more (id INT)' };
-    const migrating = migrate(poolConfig(postgresSettingsFor(asApp(server.url(database)))), [
-      ...migrations,
-      step,
-    ]);
-    await expect(migrating).rejects.toMatchObject({
+  test('a role that owns nothing is told that the owner is to bring an older schema to this version first', async () => {
+    const config = poolConfig(postgresSettingsFor(asApp(server.url(database))));
+    const owners: Migration[] = [
+      { name: '9999-column', kind: 'expand', sql: 'ALTER TABLE outbox ADD COLUMN more INT' },
+      { name: '9999-index', kind: 'expand', indexes: { outbox_more: 'outbox (bytes)' } },
+      { name: '9999-table', kind: 'expand', sql: 'CREATE TABLE more (id INT)' },
+    ];
+    for (const step of owners) {
+      const why = step.name.endsWith('table')
+        ? 'permission denied for schema public'
+        : 'must be owner of table outbox';
+      await expect(migrate(config, [...migrations, step])).rejects.toMatchObject({
+        code: 'settings.invalid',
+        message: `the schema is older than this version (${step.name} is to come), which this role may not change (${why}): have its owner run \`tramline migrate\` first`,
+      });
+    }
+    const empty = await server.createDatabase();
+    await server.query('REVOKE CREATE ON SCHEMA public FROM PUBLIC', empty);
+    const none = poolConfig(postgresSettingsFor(asApp(server.url(empty))));
+    await expect(migrate(none)).rejects.toMatchObject({
       code: 'settings.invalid',
-      message: 'permission denied for schema public',
+      message: expect.stringMatching(/^the schema holds no table yet, .* first$/),
     });
   });
 
