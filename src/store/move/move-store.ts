@@ -74,10 +74,14 @@ export async function moveStore(options: MoveOptions): Promise<Moved> {
   try {
     mustBeWhole(source, file);
     await migrate(poolConfig({ url, connections: 1 }));
-    const { token, isAnew } = await target.transact((statements) => beginMove(statements, source, file), {
-      lock: lockNumbers.move,
-      statementMs: longMs,
-    });
+    const { token, isAnew } = await target
+      .transact((statements) => beginMove(statements, source, file), {
+        lock: lockNumbers.move,
+        statementMs: longMs,
+      })
+      .catch((error) => {
+        throw forbidden(error) ?? error;
+      });
     if (token === null) return { outcome: 'already', tables: [], of: 0, isCopied: true };
     if (isAnew) begunAnew?.();
     const stop = interrupted?.() ?? new AbortController().signal;
@@ -110,6 +114,17 @@ async function goOn(source: Source, target: Target, token: number, how: CopyOpti
     of: tables.length,
     isCopied,
   };
+}
+
+/** Numbers begin anew and tables are emptied, which only their owner may do. */
+function forbidden(error: unknown): Problem | null {
+  const { cause, message } = error as { cause?: { code?: unknown }; message: string };
+  if (cause?.code !== '42501') return null;
+  return new Problem(
+    'settings.invalid',
+    `whoever moves into a store must own its tables, and this role does not (${message}): nothing was moved`,
+    error,
+  );
 }
 
 /** A server that is away says nothing of what is to be done. */

@@ -6,6 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Client, ClientConfig, QueryConfig } from 'pg';
 import { Problem } from '../../model/problem';
 import { BoundedClient } from './client';
+import { hintFunctionNames } from './hint-functions';
 import { mustKeepSessions } from './keep-sessions';
 import { lockNumbers } from './lock-numbers';
 import { type Migration, migrations } from './migrations';
@@ -33,6 +34,7 @@ export async function migrate(config: ClientConfig, steps: Migration[] = migrati
     await waitForTurn(client);
     try {
       await applySteps(client, steps);
+      await grantAgain(client);
     } finally {
       await ask(client, `SELECT pg_advisory_unlock(${lockNumbers.migration})`).catch(() => {});
     }
@@ -159,6 +161,21 @@ function stepFault(error: unknown, is: string): unknown {
     `the schema ${is}, which this role may not change (${message}): ${next}`,
     error,
   );
+}
+
+/**
+ * The step that made the functions let everybody call them. What was restored into a database whose defaults keep others from
+ * that lost it. Whoever lets some of them call a function has decided that, and is left alone; another than its owner can grant nothing.
+ */
+async function grantAgain(client: Client): Promise<void> {
+  const { rows } = await ask<{ called: string }>(
+    client,
+    `SELECT p.oid::regprocedure AS called FROM pg_proc p
+     WHERE p.oid IN (SELECT to_regproc(name) FROM unnest(ARRAY['${hintFunctionNames.join("', '")}']) AS n (name))
+       AND pg_has_role(p.proowner, 'USAGE') AND current_setting('transaction_read_only') = 'off'
+       AND NOT EXISTS (SELECT 1 FROM aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) WHERE grantee <> p.proowner)`,
+  );
+  for (const { called } of rows) await client.query(`GRANT EXECUTE ON FUNCTION ${called} TO PUBLIC`);
 }
 
 /** What was left half made is no index that anybody uses, and is made anew. */

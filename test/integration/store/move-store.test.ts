@@ -21,7 +21,7 @@ import type { Store } from '../../../src/model/store';
 import { type Moved, moveStore } from '../../../src/store/move/move-store';
 import { openStoreHere } from '../../../src/store/open-store';
 import { openPostgres } from '../../../src/store/postgres/open-postgres';
-import { postgresSettingsFor } from '../../contract/open-postgres';
+import { asApp, grants, postgresSettingsFor } from '../../contract/open-postgres';
 import { settingsFor } from '../../contract/open-sqlite';
 import { aliasHintOf, draftOf, goneBy, Hand, hintOf, terms } from '../../contract/store-hand';
 import { describeWithNeighbour } from '../../support/neighbour';
@@ -680,6 +680,23 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'moving a store to Post
     const store = await openTarget();
     expect((await seenOf(store)).ledger).toEqual(before.ledger);
     await store.close();
+  });
+
+  test('a role that does not own the tables of the target is told so, and what it was to move serves', async () => {
+    await filled();
+    await migrateTarget();
+    await server.query(
+      `CREATE ROLE app LOGIN; ${grants}; GRANT TRUNCATE ON ALL TABLES IN SCHEMA public TO app`,
+      new URL(url).pathname.slice(1),
+    );
+    url = asApp(url);
+    await expect(move()).rejects.toMatchObject({
+      code: 'settings.invalid',
+      message: expect.stringMatching(
+        /^whoever moves into a store must own its tables, .*: nothing was moved$/,
+      ),
+    });
+    await openSource().close();
   });
 
   test('a target that stands in a later schema of the search path is filled there', async () => {

@@ -97,6 +97,34 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'readiness of a scaled 
     await store.ready();
   });
 
+  test('its owner lets everybody call the functions again where nobody else may, and leaves it where some may', async () => {
+    const owners = poolConfig(postgresSettingsFor(server.url(database)));
+    const callable = async () =>
+      (
+        await server.query(
+          `SELECT DISTINCT has_function_privilege('app', oid, 'EXECUTE') AS may FROM pg_proc
+           WHERE proname = ANY('{${hintFunctionNames.join()}}')`,
+          database,
+        )
+      ).map(({ may }) => may);
+    const names = hintFunctionNames.join();
+    // As they are where a dump was restored under ALTER DEFAULT PRIVILEGES … REVOKE EXECUTE ON FUNCTIONS FROM PUBLIC.
+    await server.query(`REVOKE EXECUTE ON FUNCTION ${names} FROM PUBLIC`, database);
+    // As one that serves and owns nothing starts.
+    await migrate(poolConfig(postgresSettingsFor(asApp(server.url(database)))));
+    expect(await callable()).toEqual([false]);
+    await migrate(owners);
+    expect(await callable()).toEqual([true]);
+    await store.ready();
+    await server.query(
+      `CREATE ROLE chosen; REVOKE EXECUTE ON FUNCTION ${names} FROM PUBLIC; GRANT EXECUTE ON FUNCTION ${names} TO chosen`,
+      database,
+    );
+    await migrate(owners);
+    expect(await callable()).toEqual([false]);
+    await server.query(`GRANT EXECUTE ON FUNCTION ${names} TO PUBLIC`, database);
+  });
+
   test.each(
     tables.flatMap((table) => ['INSERT', 'SELECT', 'UPDATE'].map((right) => [right, table] as const)),
   )('without %s on %s it is there just when a delivery is kept all the same', async (right, table) => {
