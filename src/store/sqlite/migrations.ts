@@ -462,4 +462,12 @@ CREATE INDEX tasks_refused ON tasks (due_at) WHERE state = 'postponed' AND code 
 CREATE INDEX outbox_access ON outbox (key) WHERE task_id IS NULL;
 `,
   },
+  {
+    name: '0030-listed-unsought',
+    sql: `
+-- What a list misses is sought among what its organization has: each page of a listing wrote to these, and nobody asks them.
+DROP INDEX tasks_listed;
+DROP INDEX tasks_unlisted;
+`,
+  },
 ];

@@ -135,6 +135,33 @@ test('what a sync did not find of an organization is sought among what that one 
   ]);
 });
 
+test('no index is of the listing that held a resource last, which each page may change and nobody seeks by', async () => {
+  await hand.publish('1', 'a');
+  const { run } = await store.beginRun({ organizationId: null, full: true });
+  const names = [{ scope: '4711/equipment', organizationId: '4711' }];
+  const { listings } = await store.openListings(run, names);
+  const same = {
+    kind: 'equipment',
+    id: '1',
+    organizationId: '4711',
+    wireHash: 'a',
+    normalizerVersion: 1,
+  } as const;
+  const plans = await plansOf(async () => {
+    await store.compareListed(run, listings[0]!.id, [same], 'c1');
+    await store.hintAbsent(run, '4711', 'equipment', 0.5);
+  });
+  const ofListing = of(plans, '(tasks|t)').filter((plan) => plan.includes('listed_in'));
+  const ways = ofListing.map((plan) => plan.split(':')[0]!.split(' (')[0]);
+  expect(new Set(ways)).toEqual(
+    new Set(['SEARCH tasks USING INDEX tasks_resource', 'SEARCH t USING INDEX tasks_present']),
+  );
+  const indexes = opened.all(
+    `SELECT name FROM sqlite_master WHERE type = 'index' AND sql LIKE '%listed_in%'`,
+  );
+  expect(indexes).toEqual([]);
+});
+
 test('who else sees what a revoked connection saw is found by each organization', async () => {
   for (const connection of ['c1', 'c2']) {
     await store.saveConnection(sealedConnection(connection));
