@@ -175,9 +175,16 @@ function tell({ output }: CommandContext, view: ReplayView, left: boolean): void
   if (view.earlierUnsent > 0)
     output.warn(`${view.earlierUnsent} records of an earlier replay still wait to be sent`);
   for (const { reason, records } of view.refused)
-    output.warn(`${records} refused: ${reason}; they stand on their topics as they were sent before`);
+    output.warn(`${records} ${refusedAs(reason)}; they stand on their topics as they were sent before`);
   if (view.state !== 'stopped' || left) return;
   output.warn(`stopped: ${view.reason}; ${nextOf(how)}`);
+}
+
+/** What the store was found behind of is listed and published by the sync that follows. */
+function refusedAs(reason: ReplayView['refused'][number]['reason']): string {
+  return reason === 'store-behind'
+    ? 'not sent: the store was found behind their topics, and a sync publishes what is newer'
+    : `refused: ${reason}`;
 }
 
 /** What is gone is asked for twice, what has moved is looked for, and what fails is tried again: of that nothing is known yet. */

@@ -83,9 +83,12 @@ export interface ReplayCounts {
   replayed: number;
 }
 
-/** Records that Kafka refused to take once more: they stand as they stood before. */
+/**
+ * Records that Kafka refused to take once more, or, `store-behind`, that are known as the newest of their keys no more, since
+ * the store was found behind their topic: they stand as they stood before.
+ */
 export interface ReplayRefusal {
-  reason: QuarantineReason;
+  reason: QuarantineReason | 'store-behind';
   records: number;
 }
 
@@ -126,7 +129,7 @@ export interface ReplayView extends ReplayCounts {
   replayedBefore: number;
   /** Records of earlier replays that still waited to be sent when this one had ended. */
   earlierUnsent: number;
-  /** At its end, what Kafka refused of it, by its reason: `replayed` does not count that. */
+  /** At its end, what of it did not go again, by its reason: `replayed` does not count that. */
   refused: ReplayRefusal[];
   /** Left out, since they go out anyway: newest events that wait to be sent; of history, those that were never sent. */
   waiting: number;

@@ -4,6 +4,7 @@
  */
 import type { ExplainStep } from '../model/inspection';
 import { leftOutStep, stepsMax } from './left-out';
+import { storeBehind } from './replay-rows';
 
 /** Is the resource of a row of the outbox still to be published anew? `readTask` is the store's, of that row. */
 export const awaitsAnother = (readTask: string): string => `EXISTS (
@@ -168,7 +169,9 @@ export function replayStep(
     return { at: at(line.at), step: 'replaying', text, replay, topic, eventId };
   }
   if (partition === null) {
-    const text = `${topic} refused event ${eventId} when replay ${replay} sent it again: it stands as it stood before`;
+    const behind = `replay ${replay} did not send event ${eventId} again to ${topic}, of which this store was found behind: something newer of its key stands there, or did`;
+    const refused = `${topic} refused event ${eventId} when replay ${replay} sent it again`;
+    const text = `${offset === storeBehind ? behind : refused}: it stands as it stood before`;
     return { at: at(line.sent_at), step: 'replay-refused', text, replay, topic, eventId };
   }
   return {

@@ -1,6 +1,6 @@
 /**
  * What rows say that a replay is about, on either store: which are the newest of their keys, how they go out, when their
- * resources are read, and what Kafka refused. SQL that both understand, and rows as they are handed on. Pure.
+ * resources are read, and what did not go. SQL that both understand, and rows as they are handed on. Pure.
  */
 import type { Reading, ReplayRefusal, SelectedEvent } from '../model/replay';
 import { isForgotten } from './organization-row';
@@ -8,6 +8,17 @@ import { floorBy, lostFloorPrefix, newestNumber } from './store-rules';
 
 /** Of the journal: a record that a replay is to send again, and of which nothing is known yet. */
 export const onItsWay = 'sent_at IS NULL AND topic IS NOT NULL';
+
+/** Of those: whose row is sent already, and of one of the keys that this list holds. */
+export function goesNoMore(keys: string): string {
+  return `${onItsWay} AND (SELECT o.state = 2 AND o.key ${keys} FROM outbox o WHERE o.id = replayed.outbox_id)`;
+}
+
+/**
+ * Not refused by Kafka, and never asked of it: something newer was found on the topic, or may be gone from it. In the journal
+ * it stands where a line that was sent has its offset; one that Kafka refused has nothing there.
+ */
+export const storeBehind = 'store-behind' satisfies ReplayRefusal['reason'];
 
 /**
  * Of rows `o` with the sequences `s` of their keys: whether they went out or wait to, and none that is gone can be newer. `kind` is how

@@ -325,6 +325,66 @@ export function storeReplaySuite(name: string, open: () => Promise<DamageableSto
       });
     });
 
+    describe.each(['records are gone', 'a higher number was found'])(
+      'a record that was to go again when %s',
+      (why) => {
+        const foundOf = (row: OutboxRow, more: { sequence?: number; eventId?: string; offset: string }) => {
+          const { key, sequence, eventId } = row;
+          const bytesHash = bytesHashOf(JSON.stringify(row.headers), row.value);
+          return { key, sequence, eventId, bytesHash, deleted: false, ...more };
+        };
+        /** One that was sent goes again, and its topic is read meanwhile. Its events, the older first, and the replay. */
+        const overtaken = async () => {
+          for (const content of ['a', 'b']) await hand.publish('1', content);
+          const rows = await hand.records();
+          await hand.store.markSent(
+            rows.map(({ row }, nth) => ({ row, partition: 2, offset: String(7 + nth) })),
+          );
+          const run = await hand.store.beginReplay('x');
+          const step = { ...stepOf(run, 99), counts: { selected: 2, keys: 1, replayed: 0 } };
+          expect(await hand.store.resendNewest(step, rowsOf(rows))).toBe(1);
+          const stranger = foundOf(rows[1]!, { sequence: 9, eventId: 'stranger', offset: '8' });
+          const page =
+            why === 'records are gone'
+              ? { topic, partition: 1, nextOffset: '9', records: [], lost: 3 }
+              : { topic, partition: 1, nextOffset: '9', records: [stranger] };
+          expect(await hand.store.noteFound(page)).toBeGreaterThan(0);
+          return { rows, run };
+        };
+
+        test('stands as it was sent, and the replay and its event tell that it did not go', async () => {
+          const { rows, run } = await overtaken();
+          expect([await hand.store.unsentCount(), await hand.store.replayPending(run.replay)]).toEqual([
+            0, 0,
+          ]);
+          const { steps } = (await hand.store.explain(rows[1]!.eventId))!;
+          expect(steps.at(-1)).toMatchObject({
+            step: 'replay-refused',
+            replay: run.replay,
+            text: expect.stringContaining('did not send'),
+          });
+          expect(await hand.store.endReplay(run.replay)).toEqual([{ reason: 'store-behind', records: 1 }]);
+        });
+
+        test('is set aside where it had to go again later, and Kafka refused that', async () => {
+          const { rows } = await overtaken();
+          await hand.store.noteFound({
+            topic,
+            partition: 2,
+            nextOffset: '11',
+            records: [foundOf(rows[0]!, { offset: '10' })],
+          });
+          await hand.store.allFound();
+          const again = await hand.records();
+          expect(rowsOf(again)).toEqual([rows[1]!.row]);
+          await hand.store.quarantineRecord(again[0]!.row, 'record-too-large', 'x');
+          expect(await hand.store.listQuarantine({ limit: 9, after: null })).toMatchObject([
+            { reason: 'record-too-large' },
+          ]);
+        });
+      },
+    );
+
     test('an event that was decided meanwhile goes out after the repeat', async () => {
       await hand.publish('1', 'a');
       await sendToKafka();

@@ -13,6 +13,7 @@ import type { Row } from './database';
 import { listWhole } from './list-whole';
 import { type ObservedRow, tellAccess, tellLater } from './observe';
 import { lockOrganizations } from './organization-rows';
+import { refuseOvertaken } from './refuse-again';
 import { keepUnclaimed } from './unclaimed';
 
 /** Of a key: whether it is of the kind. */
@@ -29,6 +30,7 @@ export async function noteGone(
   await raiseFloor(context, kind, lost);
   if (lost > 0) await noteLost(context, kind);
   const keys = await setAside(context, kind, lost > 0);
+  await refuseOvertaken(context, keys);
   const ids = keys.map((key) => partsOf(key).organizationId);
   if (lost > 0) ids.push(...(await toldOf(context, kind)));
   await publishAnew(context, kind, keys);

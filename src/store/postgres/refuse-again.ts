@@ -1,10 +1,13 @@
 /**
- * A record that stands on its topic and that a replay was to send again is not set aside when Kafka refuses it: nothing
- * became of what was published. The replay counts it, and its line in the journal has a time and no place.
+ * A record that stands on its topic and that a replay was to send again is not set aside when Kafka refuses it, nor when the
+ * store is found behind the topic: nothing became of what was published. The replay counts it, and its line in the journal has
+ * a time and no partition.
  */
 import type { QuarantineReason } from '../../model/notification';
-import { onItsWay } from '../replay-rows';
+import type { ReplayRefusal } from '../../model/replay';
+import { goesNoMore, onItsWay, storeBehind } from '../replay-rows';
 import type { Context } from './context';
+import type { Row } from './database';
 
 const itsReplays = `SELECT r.replay FROM replayed r WHERE r.outbox_id = $1 AND r.${onItsWay}`;
 
@@ -13,25 +16,55 @@ export async function lockReplaysOf({ database }: Context, row: number): Promise
   await database.all(`SELECT id FROM replays WHERE id IN (${itsReplays}) ORDER BY id FOR NO KEY UPDATE`, row);
 }
 
+/** All of which something may be on its way. */
+export async function lockOpenReplays({ database }: Context): Promise<void> {
+  await database.all(
+    `SELECT id FROM replays WHERE ended_at IS NULL OR id IN (SELECT replay FROM replayed WHERE ${onItsWay})
+     ORDER BY id FOR NO KEY UPDATE`,
+  );
+}
+
 /** False where no replay sends the row, or it stands on no topic: it is as it was. */
-export async function refuseAgain(
-  { database, nowMs }: Context,
-  row: number,
-  reason: QuarantineReason,
-): Promise<boolean> {
+export async function refuseAgain(context: Context, row: number, reason: QuarantineReason): Promise<boolean> {
+  const { database, nowMs } = context;
   const isBack = await database.run(
     `UPDATE outbox SET state = 2 WHERE id = $1 AND state = 0 AND log_offset IS NOT NULL AND EXISTS (${itsReplays})`,
     row,
   );
   if (isBack === 0) return false;
-  await database.run(
-    `UPDATE replays SET counts = (counts::jsonb || jsonb_build_object('refused',
-         coalesce(counts::jsonb -> 'refused', '{}') || jsonb_build_object($2::text,
-           coalesce((counts::jsonb -> 'refused' ->> $2::text)::bigint, 0) + 1)))::text
-     WHERE id IN (${itsReplays})`,
+  const lines = await database.all(
+    `UPDATE replayed SET sent_at = $2 WHERE outbox_id = $1 AND ${onItsWay} RETURNING replay`,
     row,
-    reason,
+    nowMs(),
   );
-  await database.run(`UPDATE replayed SET sent_at = $2 WHERE outbox_id = $1 AND ${onItsWay}`, row, nowMs());
+  await count(context, lines, reason);
   return true;
+}
+
+/**
+ * To be called with the keys of what was marked as sent as it stood, and does not go out. A line that stayed open would take
+ * the next refusal of its row for the replay's, also where the row had to go again. Open replays are locked before.
+ */
+export async function refuseOvertaken(context: Context, keys: string[]): Promise<void> {
+  const { database, nowMs } = context;
+  if (keys.length === 0) return;
+  const lines = await database.all(
+    `UPDATE replayed SET sent_at = $2, log_offset = $3 WHERE ${goesNoMore('= ANY($1::text[])')} RETURNING replay`,
+    keys,
+    nowMs(),
+    storeBehind,
+  );
+  await count(context, lines, storeBehind);
+}
+
+async function count({ database }: Context, lines: Row[], reason: ReplayRefusal['reason']): Promise<void> {
+  for (const [replay, { length }] of Map.groupBy(lines, (line) => line.replay as number))
+    await database.run(
+      `UPDATE replays SET counts = (counts::jsonb || jsonb_build_object('refused',
+         coalesce(counts::jsonb -> 'refused', '{}') || jsonb_build_object($2::text,
+           coalesce((counts::jsonb -> 'refused' ->> $2::text)::bigint, 0) + $3::bigint)))::text WHERE id = $1`,
+      replay,
+      reason,
+      length,
+    );
 }

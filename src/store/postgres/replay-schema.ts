@@ -1,7 +1,7 @@
 /**
  * The tables of replays, as one step of the schema: what was asked for, what was sent again, and where each partition
  * went on after what was acknowledged last. In `replayed`, a topic that is null says that the resource was made due, and
- * sent_at is null on the way.
+ * sent_at is null on the way. With a time and no partition it did not go: replay-rows.ts.
  */
 export const replays = `
 CREATE TABLE replays (

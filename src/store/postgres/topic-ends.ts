@@ -2,7 +2,7 @@
  * What stands on the topics against what this store knows. A store that was restored, or is new, learns from the topics
  * which sequences are taken. What it would have sent under one of those is set aside, and the resource is forgotten as
  * published, so that the next look at it publishes it under a higher one. So does what stands there under an id of ours with
- * other bytes. Organizations and tasks are locked before keys.
+ * other bytes. Replays are locked first, then organizations and tasks, then keys.
  */
 import { bytesHashOf } from '../../model/event';
 import { partsOf } from '../../model/resource';
@@ -15,6 +15,7 @@ import { forgetPublished, noteGone } from './lost-numbers';
 import { type ObservedRow, tellAccess, tellLater } from './observe';
 import { lockOrganizations } from './organization-rows';
 import { markSent, noteEnds } from './outbox';
+import { lockOpenReplays, refuseOvertaken } from './refuse-again';
 import { saysDamaged } from './server-faults';
 import { lockUnclaimed, noteUnclaimed } from './unclaimed';
 
@@ -33,6 +34,7 @@ export async function noteFound(inTransaction: InTransaction, page: FoundPage): 
   const { lost = 0 } = page;
   if (lost === 0) return inTransaction((context) => noteRecords(context, page));
   const gone = await inTransaction(async (context) => {
+    await lockOpenReplays(context);
     const others = await noteGone(context, page);
     await noteBehind(context);
     return others;
@@ -45,6 +47,7 @@ export async function noteFound(inTransaction: InTransaction, page: FoundPage): 
 async function noteRecords(context: Context, page: FoundPage): Promise<number> {
   const { topic, partition, records } = page;
   const { database } = context;
+  await lockOpenReplays(context);
   // A page that tells of it has no records: nothing is locked after that.
   const gone = await noteGone(context, page);
   const highest = new Map<string, number>();
@@ -85,6 +88,10 @@ async function noteRecords(context: Context, page: FoundPage): Promise<number> {
      WHERE o.key = f.key AND o.state = 0 AND o.sequence <= f.sequence RETURNING o.key`,
     keys,
     [...highest.values()],
+  );
+  await refuseOvertaken(
+    context,
+    overtaken.map(({ key }) => key),
   );
   await sendNewestAgain(context, page, repeats);
   const others = new Set([...raised, ...overtaken, ...differ].map(({ key }) => key as string));

@@ -11,6 +11,7 @@ import { lostFloorPrefix, numberFloorPrefix } from '../store-rules';
 import type { Context } from './context';
 import { listWhole } from './list-whole';
 import { tellAccess } from './observe';
+import { refuseOvertaken } from './refuse-again';
 import { keepUnclaimed } from './unclaimed';
 
 /** Of a key: whether it is of the kind. */
@@ -23,6 +24,7 @@ export function noteGone(context: Context, { topic, lost = 0, anotherLog }: Foun
   raiseFloor(context, kind, lost);
   if (lost > 0) noteLost(context, kind);
   const keys = setAside(context, kind, lost > 0);
+  refuseOvertaken(context, keys);
   const anew = lost > 0 ? whatMayDiffer(context, kind) : { organizationIds: [], told: [] };
   const ids = keys.map((key) => partsOf(key).organizationId);
   publishAnew(context, kind, keys, lost > 0);

@@ -1,6 +1,6 @@
 /**
  * The tables of replays, as one step of the schema: what was asked for, what was sent again, and where each partition
- * went on after what was acknowledged last.
+ * went on after what was acknowledged last. In `replayed`, a time without a partition says that it did not go: replay-rows.ts.
  */
 export const replays = `
 -- 'asked' is what was asked for, as text; rows in (after_id, until_id] of the outbox are still to be looked at.

@@ -13,6 +13,7 @@ import { listWhole } from './list-whole';
 import { noteGone } from './lost-numbers';
 import { tellAccess } from './observe';
 import { markSent, noteEnd } from './outbox';
+import { refuseOvertaken } from './refuse-again';
 import { noteUnclaimed } from './unclaimed';
 
 export function topicEnds({ database }: Context): KnownEnd[] {
@@ -34,7 +35,9 @@ export function noteFound(context: Context, page: FoundPage): number {
     if (known === 'same') markFound(context, record, page.partition);
     else if (known === 'other' || raise(context, record)) raised.add(record.key);
   }
-  for (const key of overtake(context, records)) raised.add(key);
+  const overtaken = overtake(context, records);
+  refuseOvertaken(context, overtaken);
+  for (const key of overtaken) raised.add(key);
   for (const key of raised) publishAnew(context, key);
   noteUnclaimed(context, records, raised);
   sendNewestAgain(context, page, repeats);

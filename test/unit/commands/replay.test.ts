@@ -65,6 +65,13 @@ test('what the topic refused is told with its reason and makes the command fail'
   expect(error).toContain('3 refused: record-too-large; they stand on their topics as they were sent before');
 });
 
+test('what did not go again since the store was behind its topics is told, and makes the command fail', async () => {
+  const { shell } = replaying({ replayed: 0, refused: [{ reason: 'store-behind', records: 2 }] });
+  const { code, error } = await shell.run('replay', '--kind', 'equipment');
+  expect(code).toBe(1);
+  expect(error).toContain('2 not sent: the store was found behind their topics');
+});
+
 test.each([
   ['newest', 'wait to be sent, and go out anyway'],
   ['history', 'not sent yet, and left out'],
