@@ -85,14 +85,17 @@ export function makeCatchUp(target: Pick<PublishTarget, 'readOn'>, ends: KnownEn
   return {
     isDue: (nowMs) => !isDone || nowMs >= againAtMs,
     async run(nowMs, mayGoOn) {
+      let isLost = false;
       try {
         if (ends !== null && !(await read(ends, nowMs, mayGoOn))) return false;
       } catch (error) {
         // What could not be read at first keeps waiting for itself alone.
         if (!isDone || (isProblem(error) && error.code.startsWith('store.'))) throw error;
+        isLost = true;
       }
       isDone = true;
-      againAtMs = nowMs + pauseMs(nowMs);
+      // Where that was in the middle of what the store did not know of, nothing is taken until the rest is read.
+      againAtMs = nowMs + (isLost ? unreadPauseMs : pauseMs(nowMs));
       return true;
     },
     held: () => unread,

@@ -121,6 +121,25 @@ test('a topic that cannot be had is looked for again after as long as that lasts
   expect(catchUp.conditions()).toEqual([]);
 });
 
+test('a reading that fails is tried again in a second, however long its topic could not be had before', async () => {
+  const refused = { ...place, refused: 'TOPIC_AUTHORIZATION_FAILED' };
+  const state = { fails: false };
+  const read = async () => {
+    if (state.fails) throw new Error('connection lost');
+    return { unread: [refused], denied: [] };
+  };
+  const catchUp = makeCatchUp({ readOn: read }, makeEnds());
+  for (const nowMs of [0, 100_000]) await catchUp.run(nowMs, async () => true);
+  expect(catchUp.nextMs()).toBe(160_000);
+  state.fails = true;
+  expect(await catchUp.run(160_000, async () => true)).toBe(true);
+  expect(catchUp.nextMs()).toBe(161_000);
+  state.fails = false;
+  await catchUp.run(161_000, async () => true);
+  expect(catchUp.nextMs()).toBe(221_000);
+  expect(catchUp.conditions()).toMatchObject([{ name: 'topic-denied', sinceMs: 0 }]);
+});
+
 test('the end of the topics is told after each reading that came to it', async () => {
   const { relay, ends } = setUp({ unread: [], denied: [] });
   await relay.step();
