@@ -287,7 +287,7 @@ class OutboxRelay implements Relay {
       const outcome = outcomes[index] ?? unnamed;
       if (outcome.sent) {
         this.marks.acknowledged(batch, outcome);
-        this.setbacks.succeeded(batch);
+        this.setbacks.succeeded(batch, this.nowMs());
         this.widths.accepted(batch);
         sentRows.push(...batch.rows);
       } else failures.push([batch, outcome]);

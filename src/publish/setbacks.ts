@@ -42,7 +42,7 @@ export interface Setbacks {
     writtenBeside?: boolean,
   ): void;
   /** Its topic has as many partitions as that says: what was held whole, or of another number, is so no more. */
-  succeeded(partition: HeldPartition): void;
+  succeeded(partition: HeldPartition, nowMs: number): void;
   /** Nothing unsent is left outside the partitions that are held: whatever else was troubled is so no more. */
   drained(nowMs: number): void;
   /** Whoever leads now finds out anew. */
@@ -57,6 +57,8 @@ export interface Setbacks {
 
 export function makeSetbacks(options: SetbackOptions): Setbacks {
   const setbacks = new Map<string, Setback>();
+  /** Topics that were held whole until a send wrote to them: since when, and when that was. */
+  const freed = new Map<string, { sinceMs: number; atMs: number }>();
 
   /**
    * One that was refused beside others says nothing new of them where it is refused alone. Where a topic has one partition, as
@@ -74,6 +76,12 @@ export function makeSetbacks(options: SetbackOptions): Setbacks {
     return Math.min(...parts.map(([, { sinceMs }]) => sinceMs));
   }
 
+  /** What the send that freed a topic was refused of it has been refused since. */
+  function freedSince(topic: string, code: string, beganMs: number): number {
+    const last = freed.get(topic);
+    return last !== undefined && isOfTopic(code) && beganMs <= last.atMs ? last.sinceMs : beganMs;
+  }
+
   return {
     failed(partition, failure, nowMs, beganMs = nowMs, writtenBeside = false) {
       const ofTopic = !writtenBeside && isOfWhole(partition, failure);
@@ -87,18 +95,24 @@ export function makeSetbacks(options: SetbackOptions): Setbacks {
       // Never sooner than the base: a missing topic is not asked for again at once.
       const pauseMs = Math.max(bounds.baseMs, backoffMs(attempts, bounds, options.random));
       const partsSinceMs = ofTopic ? takeParts(held.topic) : Number.POSITIVE_INFINITY;
-      const sinceMs = before?.sinceMs ?? Math.min(beganMs, partsSinceMs);
+      const sinceMs =
+        before?.sinceMs ?? Math.min(freedSince(held.topic, failure.code, beganMs), partsSinceMs);
       setbacks.set(name, { ...held, failure, sinceMs, attempts, untilMs: nowMs + pauseMs });
     },
-    succeeded(partition) {
-      setbacks.delete(partitionName(partition));
-      for (const [name, { topic, partitions }] of setbacks)
-        if (topic === partition.topic && partitions !== partition.partitions) setbacks.delete(name);
+    succeeded({ topic, partition, partitions }, nowMs) {
+      setbacks.delete(partitionName({ topic, partition, partitions }));
+      const whole = setbacks.get(partitionName(wholeOf({ topic })));
+      if (whole !== undefined) freed.set(topic, { sinceMs: whole.sinceMs, atMs: nowMs });
+      for (const [name, one] of setbacks)
+        if (one.topic === topic && one.partitions !== partitions) setbacks.delete(name);
     },
     drained(nowMs) {
       for (const [name, { untilMs }] of setbacks) if (untilMs <= nowMs) setbacks.delete(name);
     },
-    clear: () => setbacks.clear(),
+    clear() {
+      setbacks.clear();
+      freed.clear();
+    },
     held: (nowMs) => [...setbacks.values()].filter(({ untilMs }) => untilMs > nowMs),
     unavailable: () => unavailable([...setbacks.values()].filter(({ failure }) => !isOfItsTopic(failure))),
     conditions(nowMs) {
@@ -117,7 +131,7 @@ function only({ topic, partition, partitions }: HeldPartition): HeldPartition {
   return { topic, partition, partitions };
 }
 
-function wholeOf({ topic }: HeldPartition): HeldPartition {
+function wholeOf({ topic }: Pick<HeldPartition, 'topic'>): HeldPartition {
   return { topic, partition: 0, partitions: 1 };
 }
 

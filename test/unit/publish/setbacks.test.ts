@@ -18,7 +18,7 @@ test('each failure in a row waits longer, up to a bound, and success forgets the
     pauses.push(setbacks.held(0)[0]?.untilMs);
   }
   expect(pauses).toEqual([199, 399, 799, 1598, 3196, 6393, 9990, 9990, 9990]);
-  setbacks.succeeded(place);
+  setbacks.succeeded(place, 0);
   expect(setbacks.held(0)).toEqual([]);
 });
 
@@ -34,10 +34,10 @@ test('what was troubled of another number of partitions is forgotten once one of
   setbacks.failed(place, failure('retry', 'PARTITIONS_CHANGED'), 0);
   setbacks.failed({ ...place, partitions: 8 }, failure('missing', 'UNKNOWN_TOPIC_OR_PARTITION'), 0);
   setbacks.failed({ ...place, topic: 'u' }, failure('retry', 'NOT_ENOUGH_REPLICAS'), 0);
-  setbacks.succeeded({ ...place, partition: 4, partitions: 6 });
+  setbacks.succeeded({ ...place, partition: 4, partitions: 6 }, 0);
   expect(setbacks.conditions(60_000)).toMatchObject([{ detail: expect.stringMatching(/^u-1 cannot/) }]);
   setbacks.failed({ ...place, partitions: 6 }, failure('retry', 'NOT_ENOUGH_REPLICAS'), 0);
-  setbacks.succeeded({ ...place, partition: 4, partitions: 6 });
+  setbacks.succeeded({ ...place, partition: 4, partitions: 6 }, 0);
   expect(setbacks.held(0)).toHaveLength(2);
 });
 
@@ -56,7 +56,7 @@ test('a topic that is denied is set aside whole, once for all partitions that sa
   expect(setbacks.held(4_999)).toMatchObject([{ ...whole, attempts: 1 }]);
   for (const one of [place, other]) setbacks.failed(one, denied, 10_000);
   expect(setbacks.held(10_000)).toMatchObject([{ ...whole, attempts: 2, sinceMs: 0 }]);
-  setbacks.succeeded({ ...place, partition: 0 });
+  setbacks.succeeded({ ...place, partition: 0 }, 0);
   expect(setbacks.held(10_000)).toEqual([]);
   expect(setbacks.conditions(10_000)).toEqual([]);
 });
@@ -117,6 +117,20 @@ describe('a topic that is denied by some of its brokers', () => {
     expect(setbacks.conditions(70_000)).toMatchObject([
       { sinceMs: 0, detail: expect.stringMatching(/^t-1 cannot be written: /) },
     ]);
+  });
+
+  test('is told since it was set aside whole where one send wrote the others, and anew where that was another', () => {
+    for (const [beganMs, sinceMs] of [
+      [60_000, 0],
+      [61_000, 61_000],
+    ] as const) {
+      const setbacks = makeSetbacks(options);
+      for (const one of [place, other]) setbacks.failed(one, denied, 0);
+      for (const partition of [0, 2]) setbacks.succeeded({ ...place, partition }, 60_500);
+      setbacks.failed(place, denied, 61_000, beganMs, true);
+      expect(setbacks.held(61_000)).toMatchObject([place]);
+      expect(setbacks.conditions(61_000)).toMatchObject([{ name: 'topic-denied', sinceMs }]);
+    }
   });
 
   test('is told as denied whole where all its partitions were refused one by one', () => {
