@@ -310,7 +310,8 @@ export const conditionRows: Record<ConditionName, ConditionRow> = {
     severity: 'critical',
     owner: 'platform',
     summary: 'A topic does not exist or may not be written.',
-    firstStep: 'Create the topics with `tramline migrate`, or grant the client write access.',
+    firstStep:
+      'Create the topics with `tramline migrate`, grant the client write access, or correct the setting of the topic that it is refused for.',
     // A record of the topic may have to come first.
     relearnedWithinMs: 15 * minuteMs,
   },

@@ -56,6 +56,24 @@ export function isOfTopic(code: string): boolean {
   return code === 'TOPIC_AUTHORIZATION_FAILED' || code === 'INVALID_TOPIC_EXCEPTION';
 }
 
+/** Of the login, the certificates, the rights to the cluster or to the id, and of how we ask: no topic is at fault. */
+const ofClient = new Set([
+  'SASL_AUTHENTICATION_FAILED',
+  'UNSUPPORTED_SASL_MECHANISM',
+  'ILLEGAL_SASL_STATE',
+  'SECURITY_DISABLED',
+  'CLUSTER_AUTHORIZATION_FAILED',
+  'GROUP_AUTHORIZATION_FAILED',
+  'TRANSACTIONAL_ID_AUTHORIZATION_FAILED',
+  'INVALID_REQUIRED_ACKS',
+  'UNSUPPORTED_COMPRESSION_TYPE',
+]);
+
+/** Is it said of who we are to Kafka, or of how we ask, and so of each topic alike? */
+export function isOfClient(code: string): boolean {
+  return ofClient.has(code) || certificateCode.test(code);
+}
+
 /** What an error puts in doubt: who we are to Kafka, who trusts whom, or the way to it. */
 export function doubtOf(code: string): 'login' | 'certificates' | 'brokers' {
   if (/SASL/.test(code)) return 'login';

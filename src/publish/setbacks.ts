@@ -7,7 +7,7 @@
 import type { Condition } from '../model/alert';
 import type { HeldPartition } from '../model/store';
 import { type BackoffBounds, backoffMs } from '../tools/backoff';
-import { isOfTopic, needsSomebody } from './classify-error';
+import { isOfClient, isOfTopic, needsSomebody } from './classify-error';
 import type { Failure } from './target';
 
 export interface SetbackOptions {
@@ -49,7 +49,7 @@ export interface Setbacks {
   clear(): void;
   /** Those to leave alone at this time. */
   held(nowMs: number): Setback[];
-  /** What is refused or fails of Kafka, and not of a topic that is missing or denied; null when there is nothing. */
+  /** What is refused or fails of Kafka, and not of a topic that somebody must change; null when there is nothing. */
   unavailable(): Unavailable | null;
   /** What a person should know now. */
   conditions(nowMs: number): Condition[];
@@ -140,9 +140,9 @@ export function partitionName({ topic, partition, partitions }: HeldPartition): 
   return `${topic}/${partition}/${partitions}`;
 }
 
-/** Is it the topic that is missing or denied? A login or a certificate that is refused is none of the topic's. */
+/** Must somebody change the topic, or a right to it? A login or a certificate that is refused is none of the topic's. */
 function isOfItsTopic({ kind, code }: Failure): boolean {
-  return kind === 'missing' || isOfTopic(code);
+  return needsSomebody(kind) && !isOfClient(code);
 }
 
 /** One for each topic. */

@@ -1,3 +1,4 @@
+import { kindOf } from '../../../src/publish/classify-error';
 import { makeSetbacks } from '../../../src/publish/setbacks';
 import { failure } from '../../support/scripted-target';
 
@@ -148,7 +149,13 @@ test('what one broker refuses to all holds no partition of another', () => {
   expect(setbacks.held(0)).toMatchObject([place]);
 });
 
-test.each(['SASL_AUTHENTICATION_FAILED', 'CLUSTER_AUTHORIZATION_FAILED', 'CERT_HAS_EXPIRED'])(
+test.each([
+  'SASL_AUTHENTICATION_FAILED',
+  'CLUSTER_AUTHORIZATION_FAILED',
+  'TRANSACTIONAL_ID_AUTHORIZATION_FAILED',
+  'INVALID_REQUIRED_ACKS',
+  'CERT_HAS_EXPIRED',
+])(
   'what is refused to the client and not to a topic, %s, is of Kafka, told once and when it lasts, and tried again rarely',
   (code) => {
     const setbacks = makeSetbacks(options);
@@ -159,6 +166,24 @@ test.each(['SASL_AUTHENTICATION_FAILED', 'CLUSTER_AUTHORIZATION_FAILED', 'CERT_H
     const detail = `t-1 and 1 more partition cannot be written: ${code} was said.`;
     expect(setbacks.conditions(15_000)).toEqual([{ name: 'kafka-unavailable', sinceMs: 0, detail }]);
     expect(setbacks.unavailable()).toEqual({ sinceMs: 0, detail });
+  },
+);
+
+test.each(['INVALID_TIMESTAMP', 'POLICY_VIOLATION', 'UNSUPPORTED_FOR_MESSAGE_FORMAT'])(
+  'what the settings of one topic refuse, %s, is told of that topic at once, and nobody stands back for it',
+  (code) => {
+    const setbacks = makeSetbacks(options);
+    setbacks.failed(place, failure(kindOf(code), code), 1_000, 0, true);
+    expect(setbacks.held(1_000)).toMatchObject([place]);
+    expect(setbacks.conditions(20_000)).toEqual([
+      {
+        name: 'topic-denied',
+        labels: { topic: 't' },
+        sinceMs: 0,
+        detail: `t-1 cannot be written: ${code}. Its events are kept and wait.`,
+      },
+    ]);
+    expect(setbacks.unavailable()).toBeNull();
   },
 );
 
