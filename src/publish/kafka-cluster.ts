@@ -98,6 +98,9 @@ export function makeCluster(settings: KafkaSettings, times: ClusterTimes): Kafka
   });
   const { brokerPool } = cluster;
   let asked = 0;
+  /** Who answered before, if still connected: the client calls a broker connected that has said nothing yet. */
+  const answering = () =>
+    brokerPool.seedBroker?.isConnected() ? brokerPool.seedBroker : brokerPool.findConnectedBroker();
 
   return {
     ...topicReaderOf(cluster),
@@ -105,9 +108,7 @@ export function makeCluster(settings: KafkaSettings, times: ClusterTimes): Kafka
     async coordinatorOf(transactionalId, besides) {
       const others = (brokerPool.metadata?.brokers ?? []).filter(({ nodeId }) => nodeId !== besides);
       const other = besides === undefined ? undefined : others[asked++ % others.length];
-      const broker = await (other === undefined
-        ? brokerPool.findConnectedBroker()
-        : cluster.findBroker(other));
+      const broker = await (other === undefined ? answering() : cluster.findBroker(other));
       const { coordinator } = await broker.findGroupCoordinator({
         groupId: transactionalId,
         coordinatorType: transactionCoordinator,
@@ -140,7 +141,7 @@ export function makeCluster(settings: KafkaSettings, times: ClusterTimes): Kafka
     },
     brokerCount: () => brokerPool.metadata?.brokers.length ?? 0,
     async settingsOf(topic, names) {
-      const broker = await brokerPool.findConnectedBroker();
+      const broker = await answering();
       return toldSettings(broker, topicResource, topic, names);
     },
     async hear(node, topic) {

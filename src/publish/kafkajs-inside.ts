@@ -37,6 +37,7 @@ export interface Message {
 }
 
 export interface Broker {
+  isConnected(): boolean;
   lookupRequest(apiKey: number, definition: unknown): MakeRequest;
   metadata(topics: string[]): Promise<Metadata>;
   produce(body: ProduceBody): Promise<ProduceAnswer>;
@@ -69,6 +70,8 @@ export interface Cluster {
   targetTopics: Set<string>;
   brokerPool: {
     metadata: Metadata | null;
+    /** The one by which the cluster was reached. */
+    seedBroker?: Broker;
     createBroker(options: unknown): Broker;
     findConnectedBroker(): Promise<Broker>;
   };

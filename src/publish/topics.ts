@@ -100,24 +100,29 @@ export async function createTopics(
 }
 
 const faultMsMax = 1_500;
+const faultMsMin = 200;
 
 /**
- * The declared topics as they are, and whether a producer in this role could write to them: its epoch and then the leaders
- * are asked for 1500 ms each at most. Throws `publish.unavailable` or `publish.refused`.
+ * The declared topics as they are, and whether a producer in this role could write to them: its epoch and the leaders are
+ * asked side by side, for what is left of `withinMs`, 200 ms at least and 1500 ms at most. Throws `publish.unavailable` or
+ * `publish.refused`.
  */
 export async function describeDeclared(
   settings: KafkaSettings,
   prefix: string,
   declarations: TopicDeclaration[],
-  options: TopicOptions & { role: string },
+  options: TopicOptions & { role: string; withinMs: number },
 ): Promise<DeclaredKafka> {
   const { clock, role } = options;
+  const untilMs = clock.steadyMs() + options.withinMs;
   const names = declarations.map(({ name }) => `${prefix}.${name}`);
   return withCluster(settings, options, async ({ cluster, describe, silent }) => {
     const topics = await measure(await describe(names), declarations, cluster);
-    const epoch = await epochFault(cluster, transactionalIdOf(settings, role), faultMsMax, clock);
-    // Last: who is connected may be asked from then on, also where it says nothing.
-    const leaders = await unreachedLeaders(cluster, names, faultMsMax, clock);
+    const leftMs = Math.max(faultMsMin, Math.min(faultMsMax, untilMs - clock.steadyMs()));
+    const [epoch, leaders] = await Promise.all([
+      epochFault(cluster, transactionalIdOf(settings, role), leftMs, clock),
+      unreachedLeaders(cluster, names, leftMs, clock),
+    ]);
     return { topics, silent, faults: [...leaders, ...(epoch === null ? [] : [epoch])] };
   });
 }

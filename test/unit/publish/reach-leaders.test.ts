@@ -27,7 +27,7 @@ async function mutePort(): Promise<number> {
 }
 
 /** What is told of `tramline.one` by a broker that says that its leader listens there. */
-async function lookAt(port: number, advertised: Advertised = {}, before: string[] = []) {
+async function lookAt(port: number, advertised: Advertised = {}, before: string[] = [], withinMs = 4000) {
   const broker = await startAdvertisingBroker(
     { host: '127.0.0.1', port },
     { topic: 'tramline.one', ...advertised },
@@ -35,7 +35,7 @@ async function lookAt(port: number, advertised: Advertised = {}, before: string[
   closing.push(() => broker.close());
   const settings = { brokers: [...before, broker.address], clientId: 'unit', tls: null, sasl: null };
   const declared = [{ name: 'one', partitions: 1, replicationFactor: 1, config: {} }];
-  const options = { ...kafkaTargetDefaults, connectTimeoutMs: 300, clock };
+  const options = { ...kafkaTargetDefaults, connectTimeoutMs: 300, clock, withinMs };
   return describeDeclared(settings, 'tramline', declared, options);
 }
 
@@ -70,3 +70,17 @@ test.each([
   const { faults } = await lookAt(await freePort(), { coordinatorCode });
   expect(faults).toEqual([expect.stringContaining('no connection'), expect.stringContaining(said)]);
 });
+
+test.each([15, 0])(
+  'what one broker knows of the epoch, code %i, is told though the leader and those named before say nothing, in the time that is left',
+  async (coordinatorCode) => {
+    const [leader, first, second] = [await mutePort(), await mutePort(), await mutePort()];
+    const beganMs = clock.steadyMs();
+    const before = [first, second].map((port) => `127.0.0.1:${port}`);
+    const { silent, faults } = await lookAt(leader, { coordinatorCode }, before, 800);
+    expect(clock.steadyMs() - beganMs).toBeLessThan(1_600);
+    expect(silent).toEqual(before);
+    const epoch = coordinatorCode === 0 ? [] : [expect.stringContaining('GROUP_COORDINATOR_NOT_AVAILABLE')];
+    expect(faults).toEqual([fault(`no answer at 127.0.0.1:${leader}`), ...epoch]);
+  },
+);
