@@ -64,6 +64,12 @@ export const providerOrigin: Kind<string> = {
 
 export type StoreAddress = { kind: 'sqlite'; path: string } | { kind: 'postgres'; url: Secret };
 
+/** Nobody tries one host after the other: of several the client takes them all for one name, or the last. */
+function isOneHost({ hostname, searchParams }: URL): boolean {
+  const named = searchParams.getAll('host');
+  return !/,|%2c/i.test(hostname) && named.length < 2 && !named.some((host) => host.includes(','));
+}
+
 /** The library takes what it does not know for `verify-full`. */
 const sslModes = ['disable', 'no-verify', 'prefer', 'require', 'verify-ca', 'verify-full'];
 
@@ -83,8 +89,7 @@ export const storeAddress: Kind<StoreAddress> = {
         /^postgres(ql)?:\/\//.test(value) &&
         URL.canParse(value) &&
         !new URL(value).pathname.includes('@') &&
-        // Nobody tries one host after the other.
-        !new URL(value).hostname.includes(',') &&
+        isOneHost(new URL(value)) &&
         !new URL(value).searchParams.has('target_session_attrs') &&
         new URL(value).searchParams.getAll('sslmode').every((mode) => sslModes.includes(mode))
       ) {
