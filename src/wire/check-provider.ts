@@ -12,9 +12,14 @@ const { name: unavailable } = conditionRows['provider-unavailable'];
 const unreadStep =
   'Look at the provider’s status page: it answers lists of organizations, and not what is read. Reading goes on by itself.';
 
+/** What a command lacks of what the provider is asked with, as its keys, begins with the setting's name. */
+const settingFirst = /^[A-Z]+_[A-Z_]+\b/;
+const setStep = 'Set what it names to what the workers have: `tramline config` says what is accepted.';
+
 /**
- * Rejects as `ask` does, and with what is to be done about a token that cannot be opened or a client key that is refused. Reads
- * without an answer are a warning: the other API may be away alone, and the alert outlasts it by some minutes.
+ * Rejects as `ask` does, and with what is to be done about a setting that is missing, a token that cannot be opened or a
+ * client key that is refused. Reads without an answer are a warning: the other API may be away alone, and the alert outlasts
+ * it by some minutes.
  * Where alerts cannot be listed, that is told in a line of its own.
  */
 export async function checkProvider(
@@ -33,10 +38,12 @@ export async function checkProvider(
   return unread === undefined ? answer : { detail: said(unread), next: answer.next ?? unreadStep };
 }
 
-/** Neither the provider's address nor its answer is to blame. */
+/** Where neither the provider's address nor its answer is to blame. */
 function unopened(error: unknown): never {
   if (isProblem(error, 'store.unavailable'))
     throw new StoreFailure(`not asked, since its tokens cannot be read: ${error.message}`);
+  if (isProblem(error, 'settings.invalid') && settingFirst.test(error.message))
+    throw new CheckFailure(error.message, setStep);
   if (!isProblem(error, 'store.key-missing')) throw error;
   throw new CheckFailure(
     `stored tokens cannot be opened: ${error.message}`,

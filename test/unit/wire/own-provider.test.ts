@@ -99,6 +99,19 @@ test('connections that no key opens are listed and can be revoked, and a check s
   await expect(own.connections.ask(wanted)).resolves.toMatchObject({ address: expect.any(String) });
 });
 
+test.each([
+  ['ENCRYPTION_KEYS', 'ENCRYPTION_KEYS holds no key'],
+  ['PROVIDER_VENDOR', 'PROVIDER_VENDOR, _URL, _EQUIPMENT_URL, _CLIENT_KEY and _CLIENT_SECRET are needed'],
+] as const)('a check of the provider that lacks %s leads to the settings', async (name, message) => {
+  const { PROVIDER_TOKENS: _named, ...rest } = given;
+  await own.close();
+  own = makeOwnProvider(loadSettings('command', { ...rest, [name]: undefined }).settings, under.store);
+  await expect(checkProvider(own.check, async () => [])).rejects.toMatchObject({
+    message,
+    next: expect.stringContaining('Set what it names'),
+  });
+});
+
 test('a receiver without keys names who can be asked instead', async () => {
   const { PROVIDER_TOKENS: _named, ENCRYPTION_KEYS: _keys, ...rest } = given;
   const receiver = { ...rest, ROLE: 'receiver', DATABASE_URL: 'postgres://db/tramline' };
