@@ -36,7 +36,7 @@ import { type Clock, systemClock } from './tools/clock';
 import { makeBehindWatch } from './wire/behind';
 import { bookOf, knownBy } from './wire/book';
 import { checkConnections } from './wire/check-connections';
-import { conditionsOf, isSettledBy } from './wire/conditions';
+import { conditionsOf, isOverBy, isSettledBy } from './wire/conditions';
 import {
   type Connecting,
   type ConnectingParts,
@@ -181,9 +181,9 @@ export async function wireWorker(
   const subscribing = subscribingOf(settings, doors.store, { client, book, pipeline, observer, clock });
   const others = [relay, guard, behind, book, room, storeLog, unread, meter, watch, connecting, subscribing];
   const conditions = conditionsOf({ store: watched, health: pipeline.health, others }, clock);
-  const isSettled = isSettledBy({ others }, book);
+  const known = { isSettled: isSettledBy({ others }, book), isOver: isOverBy({ others }) };
   const { manageUrl } = book;
-  const alerting = alertingOf(settings, doors, { observer, clock, holder, conditions, isSettled, manageUrl });
+  const alerting = alertingOf(settings, doors, { observer, clock, holder, conditions, ...known, manageUrl });
   const operated = { pipeline, relay, alerting, book, meter, connecting, sync, replay, subscribing };
   const parts = { ...operated, watch, client, behind, room, storeLog, unread };
   const loops = loopsOf({ ...parts, store: doors.store }, observer, clock);
@@ -301,7 +301,7 @@ function alertingOf(
   { store, sinks }: OutsideDoors,
   parts: { observer: Observer } & Pick<
     AlertingParts,
-    'clock' | 'holder' | 'conditions' | 'isSettled' | 'manageUrl'
+    'clock' | 'holder' | 'conditions' | 'isSettled' | 'isOver' | 'manageUrl'
   >,
 ): Alerting {
   const { observer, ...told } = parts;

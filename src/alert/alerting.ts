@@ -16,7 +16,7 @@ import { toldOf } from './held-text';
 import { type Lane, makeLane, type PostedAlert, type PostLine } from './lane';
 import { type LeaderStore, makeLeader } from './leader';
 import { type LetGo, letGo } from './let-go';
-import { type IsSettled, makeRelearning } from './relearning';
+import { type IsOver, type IsSettled, makeRelearning } from './relearning';
 import type { AlertSink } from './sink';
 import { makeUnrecorded } from './unrecorded';
 
@@ -63,6 +63,8 @@ export interface AlertingParts {
   conditions(): Condition[];
   /** Is it known whether such a state holds, by what this process saw since then? Left out: not before its row's time. */
   isSettled?: IsSettled;
+  /** Is it known of that very state that it is over, if nobody tells of it? Left out: of none. */
+  isOver?: IsOver;
   /** Where an organization's connection is looked after at the provider; null where nobody here knows. Must not throw. */
   manageUrl?(organizationId: string): string | null;
   options: AlertingOptions;
@@ -115,7 +117,7 @@ export function makeAlerting(parts: AlertingParts): Alerting {
   const gather = makeGather(options);
   const leader = makeLeader(parts.store, clock, parts.holder, options.leaseMs, options.sole);
   const unrecorded = makeUnrecorded(parts.sinks, options);
-  const relearning = makeRelearning();
+  const relearning = makeRelearning(parts.isOver);
   const times = { ...options, startedAtMs: clock.nowMs() };
   let [leading, refreshedAtMs] = [false, Number.NEGATIVE_INFINITY];
 

@@ -312,7 +312,7 @@ export const conditionRows: Record<ConditionName, ConditionRow> = {
     summary: 'A topic does not exist or may not be written.',
     firstStep:
       'Create the topics with `tramline migrate`, grant the client write access, or correct the setting of the topic that it is refused for.',
-    // A record of the topic may have to come first.
+    // A record of the topic may have to come first; one that is acknowledged says before that it is over.
     relearnedWithinMs: 15 * minuteMs,
   },
 };

@@ -3,13 +3,16 @@
  * learn anew what only a process' memory knew: until then its open alerts are kept as they are. Memory alone, an entry for
  * each condition, process and open alert.
  */
-import type { Alert, Condition, ConditionName, Signal, Told } from '../model/alert';
+import type { Alert, Condition, ConditionName, IdentityLabels, Signal, Told } from '../model/alert';
 import { conditionRows } from './catalogue';
 import { fingerprintOfState } from './evaluate-conditions';
 import { fingerprintOf } from './fingerprint';
 
 /** Would this process tell of a state of this name if any held, by what it saw since then? `isTold`: one is told now. */
 export type IsSettled = (name: ConditionName, sinceMs: number, isTold: boolean) => boolean;
+
+/** Does this process know of this very state that it is over, if nobody tells of it? */
+export type IsOver = (name: ConditionName, labels: IdentityLabels) => boolean;
 
 export interface Relearning {
   /** In each round: what each living process tells, beside the alerts that there are. */
@@ -28,7 +31,7 @@ const rows = Object.entries(conditionRows) as [ConditionName, (typeof conditionR
 const namesOf = new Map<string, ConditionName>(rows.map(([name, row]) => [row.name, name]));
 
 /** Whether a name is settled is asked while an alert of it is open. Nothing is kept for longer than its row's `relearnedWithinMs` after what was known was lost. Never throws. */
-export function makeRelearning(): Relearning {
+export function makeRelearning(isOver: IsOver = () => false): Relearning {
   const lostAtMs = new Map<ConditionName, number>();
   /** Who told of an alert's name while it had a signal. */
   const tellersOf = new Map<string, string[]>();
@@ -86,7 +89,8 @@ export function makeRelearning(): Relearning {
       if (condition === undefined || quietSinceMs !== null || !lostAtMs.has(condition)) return false;
       // Of many, some may be learned anew before others.
       if (labels.scope === 'many') return true;
-      return !(tellersOf.get(fingerprint) ?? []).some((holder) => tellers.has(holder));
+      const isTellerAlive = (tellersOf.get(fingerprint) ?? []).some((holder) => tellers.has(holder));
+      return !isTellerAlive && !isOver(condition, labels);
     },
     stop() {
       leads = false;

@@ -6,7 +6,7 @@
  */
 import type { Condition } from '../model/alert';
 import { isProblem } from '../model/problem';
-import type { HeldPartition, TopicEnds } from '../model/store';
+import type { TopicEnds } from '../model/store';
 import type { TopicEnd } from '../model/topic-end';
 import { topicDenied } from './setbacks';
 import type { PublishTarget, Unread } from './target';
@@ -23,7 +23,7 @@ export interface CatchUp {
    */
   run(nowMs: number, mayGoOn: () => Promise<boolean>): Promise<boolean>;
   /** Where nothing may be sent yet. */
-  held(): HeldPartition[];
+  held(): Unread[];
   /** When the next attempt is; null when all was read. */
   nextMs(): number | null;
   conditions(): Condition[];

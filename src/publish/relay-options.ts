@@ -6,6 +6,12 @@ import type { BackoffBounds } from '../tools/backoff';
 import type { KnownEnds } from './catch-up';
 import type { LeaseOptions } from './lease';
 
+/** A topic of which a person is told that it cannot be written, and since when. */
+export interface ToldTopic {
+  topic: string;
+  sinceMs: number;
+}
+
 export interface RelayOptions extends LeaseOptions {
   /** A relay that begins to lead reads what stands on the topics beyond what these know; null: it takes them on trust. */
   ends: KnownEnds | null;
@@ -19,6 +25,8 @@ export interface RelayOptions extends LeaseOptions {
   conditionAfterMs: number;
   /** Since when a person is told that Kafka is unavailable, by whoever led before; null when nobody is. A step throws what it throws. */
   troubleSinceMs(): Promise<number | null>;
+  /** The topics that a person is told are denied, by whoever led before. A step throws what it throws. */
+  toldTopics(): Promise<ToldTopic[]>;
   /** How long `close` waits for the step that is under way before it gives the producer up. */
   closeWithinMs: number;
   /** A producer as old takes a new epoch between two sends; sooner where brokers forget its transactional id before twice that. */
@@ -50,6 +58,7 @@ export const relayDefaults = {
   denied: { baseMs: 5_000, maxMs: 60_000 },
   conditionAfterMs: 15_000,
   troubleSinceMs: async () => null,
+  toldTopics: async (): Promise<ToldTopic[]> => [],
   closeWithinMs: 5_000,
   epochMsMax: 21_600_000,
   random: Math.random,

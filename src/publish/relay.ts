@@ -3,12 +3,12 @@
  * Order of a step: take the epoch, then confirm the lease, then pick rows, so that a relay that was replaced can neither
  * write late nor mark. What a send does not name as written was not sent. Nothing here knows Kafka.
  */
-import type { Condition, ConditionName } from '../model/alert';
 import type { OutboxRow } from '../model/event';
 import { isProblem } from '../model/problem';
 import type { LeaseHeld, Outbox } from '../model/store';
 import { type CatchUp, makeCatchUp } from './catch-up';
 import { describeError } from './classify-error';
+import { type KnownFaults, makeKnownFaults, type Told } from './known-faults';
 import { type Lease, makeLease } from './lease';
 import { type Marks, makeMarks } from './marks';
 import { groupByPartition, planRounds } from './plan-rounds';
@@ -25,7 +25,7 @@ const pickedApartMs = 20;
 /** How often one that does not lead asks for the lease: as much later than its end it takes over. */
 const standbyLookMs = 500;
 
-export interface Relay {
+export interface Relay extends Told {
   /**
    * One turn: `worked` when there was something to send, `empty` when nothing is unsent, `waiting` when what is unsent
    * must wait (for a lease, a back-off, a broker). Turns never overlap. Throws what the outbox throws.
@@ -35,10 +35,6 @@ export interface Relay {
   gatherMs(): number;
   /** When a waiting relay should be stepped again, by its clock; null when nothing but new rows can make a difference. */
   holdUntilMs(): number | null;
-  /** What a person should know; at most one for each topic, and one for Kafka. */
-  conditions(): Condition[];
-  /** Of which of them none holds unless it is told: of Kafka's, once this one leads and everything could be written since. */
-  settled(): ConditionName[];
   /** Ends: waits for the step under way, `withinMs` at most where that is given, and gives producer and lease back. */
   close(withinMs?: number): Promise<void>;
 }
@@ -63,6 +59,7 @@ class OutboxRelay implements Relay {
   private readonly catchUp: CatchUp;
   private readonly marks: Marks;
   private readonly trouble: Trouble;
+  private readonly faults: KnownFaults;
   private turn: Promise<unknown> = Promise.resolve();
   private closing = false;
   private isOpen = false;
@@ -70,8 +67,9 @@ class OutboxRelay implements Relay {
   private tookOver = false;
   private resent = false;
   private picked = { rows: 0, atMs: 0 };
-  /** Whether this relay leads, and all that it last found unsent could be written. */
-  private couldWrite = false;
+  readonly conditions = () => this.faults.conditions();
+  readonly settled = () => this.faults.settled();
+  readonly isOver: Told['isOver'] = (...state) => this.faults.isOver(...state);
 
   constructor(
     private readonly outbox: Outbox,
@@ -85,6 +83,8 @@ class OutboxRelay implements Relay {
     this.catchUp = makeCatchUp(target, options.ends);
     this.marks = makeMarks(outbox);
     this.trouble = makeTrouble(options);
+    const { setbacks, catchUp, trouble } = this;
+    this.faults = makeKnownFaults({ setbacks, catchUp, trouble }, options.clock);
   }
 
   step(): Promise<'worked' | 'empty' | 'waiting'> {
@@ -105,21 +105,6 @@ class OutboxRelay implements Relay {
     for (const atMs of [this.trouble.untilMs(), this.catchUp.nextMs() ?? 0])
       if (atMs > nowMs) times.push(atMs);
     return times.length === 0 ? null : Math.min(...times);
-  }
-
-  conditions(): Condition[] {
-    const nowMs = this.nowMs();
-    const written = this.setbacks.conditions(nowMs);
-    const denied = new Set(written.map(({ labels }) => labels?.topic));
-    const unread = this.catchUp.conditions().filter(({ labels }) => !denied.has(labels?.topic));
-    const conditions = [...written, ...unread];
-    const ofTarget = this.trouble.condition();
-    if (ofTarget === null) return conditions;
-    return [ofTarget, ...conditions.filter(({ name }) => name !== ofTarget.name)];
-  }
-
-  settled(): ConditionName[] {
-    return this.couldWrite && this.trouble.isOver() ? ['kafka-unavailable'] : [];
   }
 
   async close(withinMs = Number.POSITIVE_INFINITY): Promise<void> {
@@ -153,14 +138,14 @@ class OutboxRelay implements Relay {
       }
       this.setbacks.drained(this.nowMs());
       if (this.setbacks.unavailable() === null) this.trouble.over();
-      this.couldWrite = held.length === 0;
+      this.faults.couldWriteBut(held, true);
       return held.length === 0 ? 'empty' : 'waiting';
     }
     const groups = groupByPartition(rows, await this.countPartitions(rows));
     const bounds = { partitionBytesMax, rowsMax: this.widths.of };
-    this.couldWrite = false;
+    this.faults.sends();
     for (const round of planRounds(groups, bounds)) if (!(await this.send(round))) return 'worked';
-    this.couldWrite = held.length === 0;
+    this.faults.couldWriteBut(held, false);
     return 'worked';
   }
 
@@ -220,12 +205,13 @@ class OutboxRelay implements Relay {
     return false;
   }
 
-  /** What was told of Kafka before this relay led lasts until it could write. */
+  /** What was told of Kafka and its topics before this relay led lasts until it could write. */
   private async takeOver(): Promise<void> {
     if (this.tookOver) return;
-    const sinceMs = await this.options.troubleSinceMs();
+    const [sinceMs, topics] = [await this.options.troubleSinceMs(), await this.options.toldTopics()];
     this.tookOver = true;
     this.trouble.takeOver(sinceMs);
+    this.faults.takeOver(topics);
   }
 
   private async stillLeads(): Promise<boolean> {
@@ -302,7 +288,9 @@ class OutboxRelay implements Relay {
     }
     for (const [{ topic, rows }, { code }] of failures)
       this.hooks.failed?.(topic, code, rows.length, nowMs - startedMs);
-    await this.setBack(failures, startedMs, new Set(sentRows.map(({ topic }) => topic)));
+    const written = new Set(sentRows.map(({ topic }) => topic));
+    await this.setBack(failures, startedMs, written);
+    this.faults.sent(written, new Set(failures.map(([{ topic }]) => topic)));
     return failures.length === 0 && !isSpent;
   }
 
@@ -337,7 +325,7 @@ class OutboxRelay implements Relay {
   }
 
   private async stepDown(): Promise<void> {
-    this.couldWrite = false;
+    this.faults.clear();
     this.tookOver = false;
     this.lease.drop();
     this.marks.forget();

@@ -2,7 +2,7 @@
  * Every state of the platform that holds now and that the process, not the store, knows of: gathered from the parts
  * that know, named for the alerts.
  */
-import type { IsSettled } from '../alert/relearning';
+import type { IsOver, IsSettled } from '../alert/relearning';
 import type { ConnectionBook } from '../connect/connection-book';
 import type { ProviderHealth } from '../inbox/provider-health';
 import type { Condition, ConditionName } from '../model/alert';
@@ -13,7 +13,7 @@ export interface Knowing {
   store: WatchedStore;
   health: ProviderHealth;
   /** Further parts that know of states. */
-  others: { conditions(): Condition[]; settled?(): ConditionName[] }[];
+  others: { conditions(): Condition[]; settled?(): ConditionName[]; isOver?: IsOver }[];
 }
 
 /** All that this process knows to be wrong now, read anew each time it is asked. Never throws. */
@@ -38,4 +38,9 @@ export function isSettledBy(
   return (name, sinceMs, isTold) =>
     others.some((part) => part.settled?.().includes(name)) &&
     (name !== 'organizations-unlisted' || learnedSince(sinceMs, !isTold) === null);
+}
+
+/** Whether a part of this process knows of that very state that it is over. Never throws. */
+export function isOverBy({ others }: Pick<Knowing, 'others'>): IsOver {
+  return (name, labels) => others.some((part) => part.isOver?.(name, labels));
 }

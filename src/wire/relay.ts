@@ -3,11 +3,11 @@
  */
 import { conditionRows } from '../alert/catalogue';
 import type { Settings } from '../config';
-import type { Alert } from '../model/alert';
+import type { Alert, ConditionName } from '../model/alert';
 import type { Outbox, Store } from '../model/store';
 import type { Observer } from '../observe/observer';
 import { makeRelay, type Relay } from '../publish/relay';
-import { relayDefaults } from '../publish/relay-options';
+import { relayDefaults, type ToldTopic } from '../publish/relay-options';
 import type { PublishTarget } from '../publish/target';
 import type { Clock } from '../tools/clock';
 import { traceSends } from './trace-sends';
@@ -29,6 +29,7 @@ export function relayOf(
       ends: doors.store,
       leaseMs: settings.leaseSeconds * 1000,
       troubleSinceMs: async () => toldSinceMs(await doors.store.listAlerts()),
+      toldTopics: async () => toldTopics(await doors.store.listAlerts()),
       clock,
       holder,
     },
@@ -58,7 +59,18 @@ export function relayOf(
 
 /** Since when Kafka's absence is told, unless it was seen to be over. */
 function toldSinceMs(alerts: Alert[]): number | null {
-  const { name } = conditionRows['kafka-unavailable'];
-  const told = alerts.find((alert) => alert.name === name && alert.state === 'firing');
-  return told === undefined || told.quietSinceMs !== null ? null : told.startsAtMs;
+  return alerts.find(isTold('kafka-unavailable'))?.startsAtMs ?? null;
+}
+
+function toldTopics(alerts: Alert[]): ToldTopic[] {
+  return alerts
+    .filter(isTold('topic-denied'))
+    .flatMap(({ labels: { topic }, startsAtMs: sinceMs }) =>
+      topic === undefined ? [] : [{ topic, sinceMs }],
+    );
+}
+
+function isTold(name: ConditionName): (alert: Alert) => boolean {
+  return (alert) =>
+    alert.name === conditionRows[name].name && alert.state === 'firing' && alert.quietSinceMs === null;
 }

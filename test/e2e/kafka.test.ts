@@ -5,6 +5,7 @@
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Kafka as CloudEventsKafka, type KafkaMessage } from 'cloudevents';
+import { Kafka, logLevel } from 'kafkajs';
 import type { CheckLine } from '../../src/model/api';
 import { kafkaTargetDefaults } from '../../src/publish/kafka';
 import { createTopics, type TopicDeclaration } from '../../src/publish/topics';
@@ -279,6 +280,26 @@ describeWithNeighbour('Kafka', kafkaAvailable(), 'with a real Kafka', () => {
     expect((await newest()).get(keyOf(elsewhere))).toMatchObject({
       value: expect.stringContaining('Before'),
     });
+  }, 120_000);
+
+  test('a topic that was missing is told so until it is written, also by a service that was started anew meanwhile', async () => {
+    const admin = new Kafka({ brokers: cluster.brokers, logLevel: logLevel.NOTHING }).admin();
+    await admin.connect();
+    await changeAll('Before');
+    await story.untilRest();
+    await admin.deleteTopics({ topics: [`${prefix}.equipment.v1`] });
+    await until(async () => !(await admin.listTopics()).includes(`${prefix}.equipment.v1`), soon);
+    await admin.disconnect();
+    await changeAll('Meanwhile');
+    const denied = async () => (await story.alerts()).find(({ name }) => name === 'TramlineTopicDenied');
+    await until(async () => (await denied())?.state === 'firing', { withinMs: 30_000, what: 'the page' });
+    await story.service.stop();
+    const settings = { brokers: cluster.brokers, clientId: 'stories', tls: null, sasl: null };
+    await createTopics(settings, prefix, declared.topics, { ...kafkaTargetDefaults, clock: systemClock });
+    await story.serve();
+    await until(async () => (await denied())?.state === 'resolved', { withinMs: 30_000, what: 'its end' });
+    const { code } = await runCommand(['check'], { TRAMLINE_URL: story.service.operationsUrl });
+    expect(code).toBe(0);
   }, 120_000);
 
   test('while Kafka is down deliveries are accepted, and afterwards all is published and none is lost', async () => {

@@ -28,7 +28,12 @@ function stage() {
   const store = makeMemoryAlerts();
   const news: string[] = [];
   const told = new Map<string, string>();
-  const life = (holder: string, conditions: Condition[] = [], settled: ConditionName[] = []) => {
+  const life = (
+    holder: string,
+    conditions: Condition[] = [],
+    settled: ConditionName[] = [],
+    overTopics: string[] = [],
+  ) => {
     const post = async (alerts: Alert[]) => {
       for (const { fingerprint, name, state, startsAtMs } of alerts) {
         const line = `${name} ${state} ${startsAtMs - noonMs}`;
@@ -44,6 +49,7 @@ function stage() {
       clock,
       conditions: () => conditions,
       isSettled: (name) => settled.includes(name),
+      isOver: (name, { topic }) => name === 'topic-denied' && overTopics.includes(String(topic)),
       options,
     });
     /** Steps as often as a second in the first minute, and then each 30 s. */
@@ -100,6 +106,28 @@ test.each(slow)('%s is over as soon as it is known not to hold', async (name) =>
   news();
   await life('a', [], [name]).pass(minuteMs);
   expect(news()).toEqual([`${conditionRows[name].name} resolved 0`]);
+});
+
+test('a topic that was written since the start is denied no more, and another of which nothing is known stays so', async () => {
+  const { life, news, store } = stage();
+  const denied = (topic: string) => aCondition('topic-denied', { labels: { topic } });
+  await life('a', [denied('t'), denied('u')]).pass(10_000);
+  news();
+  await life('a', [], [], ['t']).pass(2 * minuteMs);
+  expect(news()).toEqual(['TramlineTopicDenied resolved 0']);
+  expect(store.rows().map(({ labels, state }) => [labels.topic, state])).toEqual([
+    ['t', 'resolved'],
+    ['u', 'firing'],
+  ]);
+});
+
+test('what another process tells of a topic is not over by what this one wrote there', async () => {
+  const { life, news, store } = stage();
+  const leader = life('a', [], [], ['t']);
+  await leader.pass(1000);
+  await store.shareConditions('b', [aCondition('topic-denied', { labels: { topic: 't' } })], 20_000);
+  await leader.pass(5 * minuteMs);
+  expect(news()).toEqual(['TramlineTopicDenied firing 0']);
 });
 
 test.each(names.filter((name) => !slow.includes(name)))('%s is known at a start', async (name) => {

@@ -395,9 +395,9 @@ test('what is told of Kafka is settled by who leads once all that is unsent coul
   expect(relay.settled()).toEqual([]);
   await clock.advance(1_000);
   expect(await relay.step()).toBe('worked');
-  expect(relay.settled()).toEqual(['kafka-unavailable']);
+  expect(relay.settled()).toEqual(['kafka-unavailable', 'topic-denied']);
   expect(await relay.step()).toBe('empty');
-  expect(relay.settled()).toEqual(['kafka-unavailable']);
+  expect(relay.settled()).toEqual(['kafka-unavailable', 'topic-denied']);
   expect(await other.step()).toBe('waiting');
   expect(other.settled()).toEqual([]);
   outbox.giveLeaseTo('another', 60_000);
@@ -409,7 +409,7 @@ test('what is told of Kafka is settled by who leads once all that is unsent coul
 test('while a send is under way nothing is settled', async () => {
   const { target, relay, outbox } = setUp();
   await relay.step();
-  expect(relay.settled()).toEqual(['kafka-unavailable']);
+  expect(relay.settled()).toEqual(['kafka-unavailable', 'topic-denied']);
   outbox.add({ topic: 't', key: 'b' });
   let during: string[] | null = null;
   target.script = [
@@ -420,5 +420,5 @@ test('while a send is under way nothing is settled', async () => {
   ];
   await relay.step();
   expect(during).toEqual([]);
-  expect(relay.settled()).toEqual(['kafka-unavailable']);
+  expect(relay.settled()).toEqual(['kafka-unavailable', 'topic-denied']);
 });

@@ -5,19 +5,22 @@ import { makeRelay, type Relay } from '../../../src/publish/relay';
 import { relayDefaults } from '../../../src/publish/relay-options';
 import { makeHandClock } from '../../support/hand-clock';
 import { makeMemoryOutbox } from '../../support/memory-outbox';
-import { failAll, makeScriptedTarget } from '../../support/scripted-target';
+import { failAll, failure, makeScriptedTarget } from '../../support/scripted-target';
 
 const leaseMs = 8_000;
 const beganMs = 1_000_000;
 
-function setUp(troubleSinceMs: () => Promise<number | null> = async () => null) {
+function setUp(
+  troubleSinceMs: () => Promise<number | null> = async () => null,
+  toldTopics = relayDefaults.toldTopics,
+) {
   const clock = makeHandClock(beganMs);
   const outbox = makeMemoryOutbox(clock);
   outbox.add({ topic: 't', key: 'a' });
   const relayOf = (holder: string) => {
     const target = makeScriptedTarget();
     const options = { ...relayDefaults, leaseMs, random: () => 0.999, clock, holder };
-    return { target, relay: makeRelay(outbox, target, { ...options, troubleSinceMs }) };
+    return { target, relay: makeRelay(outbox, target, { ...options, troubleSinceMs, toldTopics }) };
   };
   return { clock, outbox, first: relayOf('first'), second: relayOf('second') };
 }
@@ -77,7 +80,7 @@ test.each(codes)(
     outbox.add({ topic: 't', key: 'b' });
     await second.relay.step();
     expect(second.target.written).toHaveLength(2);
-    expect(second.relay.settled()).toEqual(['kafka-unavailable']);
+    expect(second.relay.settled()).toEqual(['kafka-unavailable', 'topic-denied']);
   },
 );
 
@@ -323,4 +326,65 @@ test('what was told is asked for when a relay begins to lead, again where the st
   await clock.advance(60_000);
   await first.relay.step();
   expect(asked).toBe(3);
+});
+
+describe('of topics that were told to be denied before this one led', () => {
+  const toldTopics = async () => ['t', 'u'].map((topic) => ({ topic, sinceMs: beganMs }));
+  const over = ({ relay }: { relay: Relay }) =>
+    ['t', 'u'].filter((topic) => relay.isOver('topic-denied', { topic }));
+
+  test('a relay goes on telling until a record was acknowledged there, and ends each by itself', async () => {
+    const { clock, outbox, first, second } = setUp(undefined, toldTopics);
+    outbox.add({ topic: 'u', key: 'b' });
+    first.target.script = [
+      (batches) => ({
+        outcomes: batches.map((batch) =>
+          batch.topic === 'u'
+            ? failure('denied', 'TOPIC_AUTHORIZATION_FAILED')
+            : first.target.write([batch])[0]!,
+        ),
+        spent: false,
+      }),
+    ];
+    first.target.openProblems = away('publish.unavailable').slice(0, 1);
+    await first.relay.step();
+    await second.relay.step();
+    expect([told([first]), over(first), told([second]), over(second)]).toEqual([
+      ['topic-denied 0', 'topic-denied 0'],
+      [],
+      [],
+      [],
+    ]);
+    expect(first.relay.conditions()[0]?.detail).toContain('topic t before another process took over');
+    await clock.advance(200);
+    await first.relay.step();
+    expect(first.target.written).toHaveLength(1);
+    expect(first.relay.conditions()).toMatchObject([
+      { labels: { topic: 'u' }, detail: expect.stringContaining('TOPIC_AUTHORIZATION_FAILED') },
+    ]);
+    // Of Kafka itself nothing is unknown because one topic is denied.
+    await first.relay.step();
+    expect([over(first), first.relay.settled()]).toEqual([['t'], ['kafka-unavailable']]);
+    await stepBoth({ clock, outbox, first, second }, 12_000, () => {});
+    expect([over(first), first.relay.conditions()]).toEqual([['t', 'u'], []]);
+    expect(first.relay.settled()).toEqual(['kafka-unavailable', 'topic-denied']);
+  });
+
+  test('one for which nothing waits any more is over', async () => {
+    const { first } = setUp(undefined, toldTopics);
+    await first.relay.step();
+    expect(told([first])).toEqual(['topic-denied 0']);
+    expect(await first.relay.step()).toBe('empty');
+    expect([told([first]), over(first)]).toEqual([[], ['t', 'u']]);
+  });
+
+  test('a relay that does not lead any more knows of none that it is over', async () => {
+    const { outbox, clock, first } = setUp(undefined, toldTopics);
+    await first.relay.step();
+    await first.relay.step();
+    outbox.giveLeaseTo('second', leaseMs);
+    await clock.advance(leaseMs - 1);
+    await first.relay.step();
+    expect([over(first), first.relay.settled(), told([first])]).toEqual([[], [], []]);
+  });
 });

@@ -30,6 +30,12 @@ test('an absence of Kafka that is told goes on since it began, under whoever lea
   expect(await toldAfterFailure([anAlert(), told])).toEqual([['kafka-unavailable', told.startsAtMs]]);
 });
 
+test('a topic that is told to be denied goes on so since it began, under whoever leads next', async () => {
+  const denied = anAlert({ ...told, name: 'TramlineTopicDenied', labels: { topic: 't' } });
+  expect(await toldAfterFailure([denied])).toEqual([['topic-denied', told.startsAtMs]]);
+  expect(await toldAfterFailure([{ ...denied, quietSinceMs: noonMs }])).toEqual([]);
+});
+
 test('one that is over, or was seen to be over, is none any more', async () => {
   expect(await toldAfterFailure([{ ...told, state: 'resolved' }])).toEqual([]);
   expect(await toldAfterFailure([{ ...told, quietSinceMs: noonMs }])).toEqual([]);

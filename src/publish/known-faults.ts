@@ -1,0 +1,112 @@
+/**
+ * What a relay tells, and what it knows to be well since it leads: what it met itself, and what whoever led before told of
+ * topics, until that is known better. Memory alone; nothing here acts.
+ */
+import type { Condition, ConditionName, IdentityLabels } from '../model/alert';
+import type { HeldPartition } from '../model/store';
+import type { Clock } from '../tools/clock';
+import type { CatchUp } from './catch-up';
+import type { ToldTopic } from './relay-options';
+import type { Setbacks } from './setbacks';
+import type { Trouble } from './trouble';
+
+export interface Told {
+  /** What a person should know; at most one for each topic, and one for Kafka. */
+  conditions(): Condition[];
+  /**
+   * Of which of them none holds unless it is told: of topics, once this relay leads and everything could be written since, and
+   * of Kafka's, once all could be but for topics that are missing or denied.
+   */
+  settled(): ConditionName[];
+  /** Is it known of that very state that it holds only if it is told? A topic that was written is not denied, whatever others are. */
+  isOver(name: ConditionName, labels: IdentityLabels): boolean;
+}
+
+export interface KnownFaults extends Told {
+  /** This relay begins to lead: what is told by whoever led before lasts until it is known better. */
+  takeOver(told: ToldTopic[]): void;
+  /** Something is sent: whether all can be written is not known. */
+  sends(): void;
+  /** Of some topics a record was acknowledged; of some, and perhaps the same, one could not be written. */
+  sent(written: ReadonlySet<string>, failed: ReadonlySet<string>): void;
+  /** All that was picked could be written; `drained`: and nothing unsent is left outside those that are held. */
+  couldWriteBut(held: HeldPartition[], drained: boolean): void;
+  /** Another may lead. */
+  clear(): void;
+}
+
+export interface FaultParts {
+  setbacks: Setbacks;
+  catchUp: CatchUp;
+  trouble: Trouble;
+}
+
+/** Keeps the name of each topic that is written, which are few. Never throws. */
+export function makeKnownFaults(
+  { setbacks, catchUp, trouble }: FaultParts,
+  clock: Pick<Clock, 'steadyMs'>,
+): KnownFaults {
+  let told: ToldTopic[] = [];
+  const well = new Set<string>();
+  /** Those that were held when nothing else was unsent; null before. */
+  let others: Set<string> | null = null;
+  /** Whether this relay leads, and all that it last found unsent could be written: but for what its topic alone refuses, and at all. */
+  let could = { kafka: false, all: false };
+
+  const isWell = (topic: string) => well.has(topic) || (others !== null && !others.has(topic));
+
+  const toldBefore = (): Condition[] =>
+    told
+      .filter(({ topic }) => !isWell(topic))
+      .map(({ topic, sinceMs }) => ({
+        name: 'topic-denied',
+        labels: { topic },
+        sinceMs,
+        detail: `Nothing could be written to topic ${topic} before another process took over, and nothing was written there since.`,
+      }));
+
+  return {
+    takeOver(topics) {
+      told = topics;
+    },
+    sends() {
+      could = { kafka: false, all: false };
+    },
+    sent(written, failed) {
+      for (const topic of written) well.add(topic);
+      for (const topic of failed) {
+        well.delete(topic);
+        others?.add(topic);
+      }
+    },
+    couldWriteBut(held, drained) {
+      if (drained) others = new Set(held.map(({ topic }) => topic));
+      const isOfTopics = catchUp.held().every(({ refused }) => refused !== undefined);
+      could = { kafka: isOfTopics && setbacks.unavailable() === null, all: held.length === 0 };
+    },
+    clear() {
+      told = [];
+      well.clear();
+      others = null;
+      could = { kafka: false, all: false };
+    },
+    conditions() {
+      const met = new Map<string | undefined, Condition[]>();
+      for (const part of [setbacks.conditions(clock.steadyMs()), catchUp.conditions(), toldBefore()])
+        for (const [topic, some] of Map.groupBy(part, ({ labels }) => labels?.topic))
+          if (!met.has(topic)) met.set(topic, some);
+      const conditions = [...met.values()].flat();
+      const ofTarget = trouble.condition();
+      if (ofTarget === null) return conditions;
+      return [ofTarget, ...conditions.filter(({ name }) => name !== ofTarget.name)];
+    },
+    settled() {
+      if (!trouble.isOver()) return [];
+      return [
+        ...(could.kafka ? (['kafka-unavailable'] as const) : []),
+        ...(could.all ? (['topic-denied'] as const) : []),
+      ];
+    },
+    isOver: (name, { topic }) => name === 'topic-denied' && topic !== undefined && isWell(topic),
+  };
+}
