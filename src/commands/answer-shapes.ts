@@ -1,7 +1,8 @@
 /**
  * The shape of every answer of our own API, as far as commands rely on it: another program may listen where the service
  * is looked for. The types of the API hold the list complete. Words are not compared with those that this version knows:
- * a later service may say more, and whatever else it says stays. Shapes only.
+ * a later service may say more, and whatever else it says stays. One that runs since before an update may say less: what
+ * has come to an answer since the version before reads as it was meant then. Shapes only.
  */
 import { z } from 'zod';
 import type {
@@ -70,7 +71,7 @@ const organization: Shape<OrganizationView> = z.looseObject({
   connection: textOrNull,
   concerns: truth,
   forgotten: truth,
-  seen: truth,
+  seen: truth.default(true),
   manageUrl: textOrNull.exactOptional(),
   announced: texts.exactOptional(),
   probed: textOrNull.exactOptional(),
@@ -217,20 +218,20 @@ const replay: Shape<ReplayView> = z.looseObject({
   toTopic: textOrNull,
   dryRun: truth,
   resumed: truth,
-  leftAt: textOrNull,
-  replayedBefore: number,
-  earlierUnsent: number,
-  refused: z.array(z.looseObject({ reason: word<ReplayRefusal['reason']>(), records: number })),
-  waiting: number,
+  leftAt: textOrNull.default(null),
+  replayedBefore: number.default(0),
+  earlierUnsent: number.default(0),
+  refused: z.array(z.looseObject({ reason: word<ReplayRefusal['reason']>(), records: number })).default([]),
+  waiting: number.default(0),
   selected: number,
   keys: number,
   replayed: number,
-  unknown: z.array(text),
+  unknown: texts.default([]),
   calls: number,
-  parked: number,
-  forgotten: number,
+  parked: number.default(0),
+  forgotten: number.default(0),
   callsLeft: number.nullable(),
-  startedAt: textOrNull,
+  startedAt: textOrNull.default(null),
   tookMs: number,
   reason: textOrNull,
 });

@@ -141,7 +141,7 @@ async function ask<Answer>(
 ): Promise<Answer> {
   const patienceMs = options.timeoutMs ?? timeoutMsDefault;
   const { response } = await open(options, method, path, query, patienceMs, body);
-  return readAnswer(response, await answerOf(options.url, response), shape);
+  return readAnswer(response, await answerOf(options.url, response), shape, method !== 'GET');
 }
 
 /**

@@ -31,7 +31,7 @@ export function makeProviderCalls(open: Open): ProviderApi {
     query: Query = {},
   ): Promise<Value> => {
     const { response, heard } = await open(method, path, query, idleMs);
-    return readAnswer(response, await textOf(piecesOf(response, heard)), shape);
+    return readAnswer(response, await textOf(piecesOf(response, heard)), shape, method !== 'GET');
   };
   const list = makeLineCalls(open);
   return {

@@ -22,23 +22,46 @@ export async function textOf(pieces: AsyncIterable<Uint8Array>): Promise<string>
   return Buffer.concat(parts).toString('utf8');
 }
 
-/** Throws `store.unavailable` for what is no JSON, or not of this shape; a media type is cut at 60 characters. */
-export function readAnswer<Answer>(response: Answered, text: string, shape: Shape<Answer>): Answer {
+/**
+ * Throws `store.unavailable` for what is no JSON, or not of this shape; a media type is cut at 60 characters. Of an answer to
+ * what `acts` it says that it was not asked in vain.
+ */
+export function readAnswer<Answer>(
+  response: Answered,
+  text: string,
+  shape: Shape<Answer>,
+  acts = false,
+): Answer {
   const type = mediaTypeOf(response.headers);
-  if (!type.startsWith('application/json')) throw strange(response.url, `no JSON (${type})`);
-  return readValue(response, text, shape);
+  if (!type.startsWith('application/json')) throw strange(response.url, `no JSON (${type})`, acts);
+  return readValue(response, text, shape, acts);
 }
 
 type Answered = Pick<Response, 'url' | 'headers'>;
 
 /** One line of several, whose media type is known. Throws `store.unavailable` and bounds as `readAnswer` does. */
-export function readValue<Answer>({ url, headers }: Answered, text: string, shape: Shape<Answer>): Answer {
+export function readValue<Answer>(
+  { url, headers }: Answered,
+  text: string,
+  shape: Shape<Answer>,
+  acts = false,
+): Answer {
   const value = parsed(text);
-  if (value === undefined) throw strange(url, `no JSON (${mediaTypeOf(headers)})`);
+  if (value === undefined) throw strange(url, `no JSON (${mediaTypeOf(headers)})`, acts);
+  const read = shape.safeParse(value);
+  if (read.success) return filled(value, read.data) as Answer;
   const fault = schemaFaultOf(shape, value);
-  if (fault === null) return value as Answer;
-  const place = fault.path === '' ? '' : `${fault.path}: `;
-  throw strange(url, `JSON that is not ours (${place}${fault.detail})`);
+  const place = fault === null || fault.path === '' ? '' : `${fault.path}: `;
+  throw strange(url, `JSON that is not ours (${place}${fault?.detail})`, acts);
+}
+
+/** As it came, in its order, with what it does not say and its shape knows; `read`: as the shape has it, which copies what it names. */
+function filled(value: unknown, read: unknown): unknown {
+  if (value === read || typeof value !== 'object' || value === null) return value;
+  const said = value as Record<string, unknown>;
+  for (const [name, known] of Object.entries(read as object))
+    said[name] = Object.hasOwn(said, name) ? filled(said[name], known) : known;
+  return said;
 }
 
 /** For a person to read; cut at 60 characters. */
@@ -46,15 +69,18 @@ export function mediaTypeOf(headers: Headers): string {
   return headers.get('content-type')?.slice(0, mediaTypeCharsMax) ?? 'of no media type';
 }
 
-/** The problem of an answer of 200 that no service of ours gives. */
-export function strange(url: string, came: string): Problem {
+/** The problem of an answer of 200 that no service of ours gives. Another version has done what it was told to by then. */
+export function strange(url: string, came: string, acts = false): Problem {
   const { origin, pathname } = new URL(url);
   const who = 'and is not Tramline, or another version of it';
   return new Problem(
     'store.unavailable',
-    `the service at ${origin} answered 200 ${who}: ${pathname} brought ${came}`,
+    `the service at ${origin} answered 200 ${who}: ${pathname} brought ${came}${acts ? done : ''}`,
   );
 }
+
+const done =
+  '; another version has carried out what it was asked for, or is at it: look before you ask for it again';
 
 function parsed(text: string): unknown {
   try {

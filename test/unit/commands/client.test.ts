@@ -120,6 +120,71 @@ describe('what is no answer of ours', () => {
   });
 });
 
+describe('a service of the version before', () => {
+  /** A replay as it was told before its answer said more. */
+  const former = {
+    state: 'ended',
+    how: 'newest',
+    toTopic: null,
+    dryRun: false,
+    resumed: false,
+    selected: 4,
+    keys: 2,
+    replayed: 2,
+    calls: 0,
+    callsLeft: null,
+    tookMs: 1500,
+    reason: null,
+  };
+  let server: Server;
+  const answering = async (answers: Record<string, unknown>) => {
+    server = createServer((request, response) => {
+      const { pathname } = new URL(request.url!, 'http://localhost');
+      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(answers[pathname]));
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const shell = makeShell();
+    shell.environment = { TRAMLINE_URL: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+    return shell;
+  };
+  afterEach(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+
+  test('is understood by a replay, though it does not say what came to the answer since', async () => {
+    const shell = await answering({ '/api/replay': former });
+    expect(await shell.run('replay', '--kind', 'equipment')).toEqual({
+      code: 0,
+      out: expect.stringContaining('4 events selected, 2 keys: 2 records sent again, 1.5 s'),
+      error: '',
+    });
+    const { value } = await shell.json<Record<string, unknown>>('replay', '--kind', 'equipment');
+    expect(value).toMatchObject({ ...former, refused: [], unknown: [], waiting: 0, startedAt: null });
+  });
+
+  test('lists organizations without saying whether they were ever seen', async () => {
+    const { seen: _seen, ...organization } = (await makeShell().api.organization('4711'))!;
+    const shell = await answering({ '/api/organizations': [organization] });
+    const { code, value } = await shell.json('organizations', 'list');
+    expect([code, value]).toEqual([0, [{ ...organization, seen: true }]]);
+  });
+
+  test('is said to have done what it was told to where its answer is not understood', async () => {
+    const { keys: _keys, ...strange } = former;
+    const shell = await answering({ '/api/replay': strange, '/api/ledger': {} });
+    expect(await shell.run('replay', '--kind', 'equipment')).toMatchObject({
+      code: 1,
+      error: expect.stringMatching(
+        /\(\/keys: .*\); another version has carried out what it was asked for, or is at it: look before you ask for it again\n$/,
+      ),
+    });
+    const looked = await shell.run('ledger');
+    expect(looked.error).toContain('brought JSON that is not ours');
+    expect(looked.error).not.toContain('carried out');
+  });
+});
+
 describe('another program', () => {
   let server: Server;
   const listen = async (listener: RequestListener, timeoutMs = 10_000) => {
