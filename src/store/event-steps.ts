@@ -169,7 +169,7 @@ export function replayStep(
     return { at: at(line.at), step: 'replaying', text, replay, topic, eventId };
   }
   if (partition === null) {
-    const behind = `replay ${replay} did not send event ${eventId} again to ${topic}, of which this store was found behind: something newer of its key stands there, or did`;
+    const behind = `replay ${replay} did not send event ${eventId} again, since this store was found behind ${topic}, where something newer of its key stands or may have stood`;
     const refused = `${topic} refused event ${eventId} when replay ${replay} sent it again`;
     const text = `${offset === storeBehind ? behind : refused}: it stands as it stood before`;
     return { at: at(line.sent_at), step: 'replay-refused', text, replay, topic, eventId };
