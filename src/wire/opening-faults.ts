@@ -29,38 +29,31 @@ export function listenFault(error: unknown, { portName, port, hostName, host }: 
   return new Problem('settings.invalid', line, error);
 }
 
-/** The same code as before, with the setting's name. A store that was moved or is newer says itself what to do. */
-export function storeFault(error: unknown, address: StoreAddress): unknown {
+/** What names a store: the setting, or the option of a move. */
+export type StoreName = 'DATABASE_URL' | '--from' | '--to';
+
+/** The same code as before, with what names the store. A store that was moved or is newer says itself what to do. */
+export function storeFault(error: unknown, address: StoreAddress, name: StoreName = 'DATABASE_URL'): unknown {
   if (isProblem(error, 'settings.invalid'))
-    return new Problem(
-      error.code,
-      `DATABASE_URL must name a store that can be used: ${error.message}`,
-      error,
-    );
+    return new Problem(error.code, `${name} must name a store that can be used: ${error.message}`, error);
   if (isProblem(error, 'store.locked'))
     return new Problem(
       error.code,
-      `DATABASE_URL must name a store that no other process serves: ${error.message}; ` +
-        'TRAMLINE_URL is where commands ask that process',
+      `${name} must name a store that no other process serves: ${error.message}${name === 'DATABASE_URL' ? askInstead : ''}`,
       error,
     );
   if (isProblem(error, 'store.older')) {
     const step = '`tramline migrate` brings it to this one, as `tramline serve` does';
-    return new Problem(
-      error.code,
-      `the store of DATABASE_URL is not of this version: ${error.message}; ${step}`,
-    );
+    return new Problem(error.code, `the store of ${name} is not of this version: ${error.message}; ${step}`);
   }
   // Read before anybody is asked: a certificate or key that the address names.
   const { syscall, message } = error as NodeJS.ErrnoException;
   if (address.kind === 'postgres' && !isProblem(error) && (syscall === 'open' || syscall === 'read'))
-    return new Problem(
-      'settings.invalid',
-      `DATABASE_URL must name files that can be read: ${message}`,
-      error,
-    );
-  return storeAway(error, address);
+    return new Problem('settings.invalid', `${name} must name files that can be read: ${message}`, error);
+  return storeAway(error, address, name);
 }
+
+const askInstead = '; TRAMLINE_URL is where commands ask that process';
 
 /** What a server says that is there: it has no connection left, or starts or ends; or it has run out of something else. */
 const refusals: [RegExp, string][] = [
@@ -68,8 +61,8 @@ const refusals: [RegExp, string][] = [
   [/^53\d{3}$/, 'has nothing left to work with now'],
 ];
 
-/** Names the setting, and the server's host and port, of a store that cannot be had now; all else passes unchanged. */
-export function storeAway(error: unknown, address: StoreAddress): unknown {
+/** Names what names it, and the server's host and port, of a store that cannot be had now; all else passes unchanged. */
+export function storeAway(error: unknown, address: StoreAddress, name: StoreName = 'DATABASE_URL'): unknown {
   if (!isProblem(error, 'store.unavailable')) return error;
   const host = address.kind === 'sqlite' ? '' : new URL(address.url.open()).host;
   // A name with several addresses, none of which answers, is an error without a message.
@@ -78,7 +71,7 @@ export function storeAway(error: unknown, address: StoreAddress): unknown {
   // A file is made where there is none: what keeps it from being used is its disk or the system.
   const usual = address.kind === 'sqlite' ? 'cannot be used now' : 'is not there';
   const what = refusals.find(([codes]) => codes.test(code))?.[1] ?? usual;
-  return new Problem(error.code, `the store of DATABASE_URL${host && ` at ${host}`} ${what}: ${said}`, error);
+  return new Problem(error.code, `the store of ${name}${host && ` at ${host}`} ${what}: ${said}`, error);
 }
 
 /** What ends a start beside that: a stored token that no key opens names the setting, and how to go on where a key is lost. */

@@ -47,6 +47,8 @@ export interface MoveOptions {
    * at without a pause in which a signal could be heard, and whoever ends the process has begun nothing.
    */
   interrupted?(): AbortSignal;
+  /** What is thrown for a failure of one of both, which says itself at most where its file is. */
+  faultOf?(end: 'from' | 'to', error: unknown): unknown;
 }
 
 export interface Moved {
@@ -68,30 +70,46 @@ const longMs = 600_000;
  * does not hold what was copied, `store.unavailable`. To be repeated after whatever ended it.
  */
 export async function moveStore(options: MoveOptions): Promise<Moved> {
-  const { file, url, page = pageSize, begunAnew, interrupted } = options;
-  const source = openExisting(file);
+  const { file, url, page = pageSize, begunAnew, interrupted, faultOf = (_end, error) => error } = options;
+  const told = (error: unknown) => faultOf(isOfFile(error) ? 'from' : 'to', error);
+  const source = openSource(file, faultOf);
   const target = openTarget({ url, connections: 2 });
+  const begin = async () => {
+    await migrate(poolConfig({ url, connections: 1 }));
+    return target.transact((statements) => beginMove(statements, source, file), {
+      lock: lockNumbers.move,
+      statementMs: longMs,
+    });
+  };
   try {
     mustBeWhole(source, file);
-    await migrate(poolConfig({ url, connections: 1 }));
-    const { token, isAnew } = await target
-      .transact((statements) => beginMove(statements, source, file), {
-        lock: lockNumbers.move,
-        statementMs: longMs,
-      })
-      .catch((error) => {
-        throw forbidden(error) ?? error;
-      });
+    const { token, isAnew } = await begin().catch((error) => {
+      throw told(forbidden(error) ?? error);
+    });
     if (token === null) return { outcome: 'already', tables: [], of: 0, isCopied: true };
     if (isAnew) begunAnew?.();
     const stop = interrupted?.() ?? new AbortController().signal;
     return await goOn(source, target, token, { ...options, page, stop }).catch((error) => {
-      throw brokenOff(error);
+      throw brokenOff(told(error));
     });
   } finally {
     source.close();
     await target.close();
   }
+}
+
+function openSource(file: string, faultOf: NonNullable<MoveOptions['faultOf']>): Source {
+  try {
+    return openExisting(file);
+  } catch (error) {
+    throw faultOf('from', error);
+  }
+}
+
+/** Did SQLite say it? What it says in the middle of a transaction of the target comes from there as that one's cause. */
+function isOfFile(error: unknown): boolean {
+  const { cause = error } = error as Error;
+  return typeof (cause as { errcode?: unknown }).errcode === 'number';
 }
 
 /** From where an earlier one was interrupted to the end, or to where it is to stop. */
