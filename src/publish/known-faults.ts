@@ -4,9 +4,9 @@
  */
 import type { Condition, ConditionName, IdentityLabels } from '../model/alert';
 import type { HeldPartition } from '../model/store';
-import type { Clock } from '../tools/clock';
 import type { CatchUp } from './catch-up';
-import type { ToldTopic } from './relay-options';
+import { withRemedy } from './former-prefix';
+import type { RelayOptions, ToldTopic } from './relay-options';
 import type { Setbacks } from './setbacks';
 import type { Trouble } from './trouble';
 
@@ -44,7 +44,7 @@ export interface FaultParts {
 /** Keeps the name of each topic that is written, which are few. Never throws. */
 export function makeKnownFaults(
   { setbacks, catchUp, trouble }: FaultParts,
-  clock: Pick<Clock, 'steadyMs'>,
+  { clock, liveTopics }: Pick<RelayOptions, 'clock' | 'liveTopics'>,
 ): KnownFaults {
   let told: ToldTopic[] = [];
   const well = new Set<string>();
@@ -95,7 +95,7 @@ export function makeKnownFaults(
       for (const part of [setbacks.conditions(clock.steadyMs()), catchUp.conditions(), toldBefore()])
         for (const [topic, some] of Map.groupBy(part, ({ labels }) => labels?.topic))
           if (!met.has(topic)) met.set(topic, some);
-      const conditions = [...met.values()].flat();
+      const conditions = [...met.values()].flat().map((one) => withRemedy(one, liveTopics));
       const ofTarget = trouble.condition();
       if (ofTarget === null) return conditions;
       return [ofTarget, ...conditions.filter(({ name }) => name !== ofTarget.name)];

@@ -27,6 +27,8 @@ export interface RelayOptions extends LeaseOptions {
   troubleSinceMs(): Promise<number | null>;
   /** The topics that a person is told are denied, by whoever led before. A step throws what it throws. */
   toldTopics(): Promise<ToldTopic[]>;
+  /** The topics that are declared today, whatever what is unsent was decided for. */
+  liveTopics: readonly string[];
   /** How long `close` waits for the step that is under way before it gives the producer up. */
   closeWithinMs: number;
   /** A producer as old takes a new epoch between two sends; sooner where brokers forget its transactional id before twice that. */
@@ -59,6 +61,7 @@ export const relayDefaults = {
   conditionAfterMs: 15_000,
   troubleSinceMs: async () => null,
   toldTopics: async (): Promise<ToldTopic[]> => [],
+  liveTopics: [] as readonly string[],
   closeWithinMs: 5_000,
   epochMsMax: 21_600_000,
   random: Math.random,

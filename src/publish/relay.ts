@@ -84,7 +84,7 @@ class OutboxRelay implements Relay {
     this.marks = makeMarks(outbox);
     this.trouble = makeTrouble(options);
     const { setbacks, catchUp, trouble } = this;
-    this.faults = makeKnownFaults({ setbacks, catchUp, trouble }, options.clock);
+    this.faults = makeKnownFaults({ setbacks, catchUp, trouble }, options);
   }
 
   step(): Promise<'worked' | 'empty' | 'waiting'> {

@@ -10,6 +10,7 @@ import { makeRelay, type Relay } from '../publish/relay';
 import { relayDefaults, type ToldTopic } from '../publish/relay-options';
 import type { PublishTarget } from '../publish/target';
 import type { Clock } from '../tools/clock';
+import { topicsOf } from './options';
 import { traceSends } from './trace-sends';
 
 /** The relay of the outbox, which is the store's as this relay may see it, to the target; every send is traced and told. */
@@ -30,6 +31,7 @@ export function relayOf(
       leaseMs: settings.leaseSeconds * 1000,
       troubleSinceMs: async () => toldSinceMs(await doors.store.listAlerts()),
       toldTopics: async () => toldTopics(await doors.store.listAlerts()),
+      liveTopics: topicsOf(settings),
       clock,
       holder,
     },

@@ -11,7 +11,7 @@ import { kafkaTargetDefaults } from '../../src/publish/kafka';
 import { createTopics, type TopicDeclaration } from '../../src/publish/topics';
 import { systemClock } from '../../src/tools/clock';
 import { type Collector, countByName, startCollector, tracedTo } from '../support/collector';
-import { runCommand } from '../support/command';
+import { runCommand, startCommand } from '../support/command';
 import { schemaFaults } from '../support/event-schemas';
 import { evidenceOf, readTopics } from '../support/evidence';
 import { expectExitsToAgree } from '../support/five-exits';
@@ -301,6 +301,55 @@ describeWithNeighbour('Kafka', kafkaAvailable(), 'with a real Kafka', () => {
     const { code } = await runCommand(['check'], { TRAMLINE_URL: story.service.operationsUrl });
     expect(code).toBe(0);
   }, 120_000);
+
+  test('the topics of a new prefix hold the present state where they are filled before, and go on from there', async () => {
+    const count = await changeAll('Before');
+    await changeAll('Before, later');
+    await story.untilRest();
+    await story.service.stop();
+    const next = { KAFKA_TOPIC_PREFIX: `${prefix}-next` };
+    const store = { DATABASE_URL: `sqlite:${join(story.dataFolder, 'tramline.db')}` };
+    const environment = (settings = {}) => ({ ...story.settings(settings), ...store });
+    expect(await runCommand(['migrate'], environment(next))).toMatchObject({ code: 0 });
+    const fill = ['replay', '--kind', 'equipment', '--to-topic', `${prefix}-next.equipment.v1`];
+    expect(await runCommand(fill, environment())).toMatchObject({ code: 0 });
+    await story.serve({ settings: next });
+    const [machine] = await story.equipment();
+    await story.simulator.changeEquipment(machine!.id, { name: 'After' });
+    expect((await story.post([notificationOf(machine!)])).status).toBe(204);
+    await story.untilRest();
+    expect(await story.alerts()).toEqual([]);
+    const onNext = await readTopics(cluster.brokers, [`${prefix}-next.equipment.v1`]);
+    const newest = new Map(onNext.map((record) => [record.key, record]));
+    const names = [...newest.values()].map(({ value }) => (JSON.parse(value) as { name: string }).name);
+    expect(names.toSorted()).toEqual(['After', ...Array(count - 1).fill('Before, later')]);
+    const key = `${machine!.organizationId}/equipment/${machine!.id}`;
+    const { ce_sequence } = Object.fromEntries(newest.get(key)!.headers);
+    expect(Number(ce_sequence)).toBe(3);
+    // What stands under the former prefix is replayed there, and names what creates it where it is gone.
+    const admin = new Kafka({ brokers: cluster.brokers, logLevel: logLevel.NOTHING }).admin();
+    await admin.connect();
+    await admin.deleteTopics({ topics: [`${prefix}.equipment.v1`] });
+    await admin.disconnect();
+    const replay = startCommand(['replay', '--kind', 'equipment'], {
+      TRAMLINE_URL: story.service.operationsUrl,
+    });
+    const told = await until(
+      async () => (await story.alerts()).find(({ name }) => name === 'TramlineTopicDenied'),
+      { withinMs: 30_000, what: 'the page' },
+    );
+    const command = `\`KAFKA_TOPIC_PREFIX=${prefix} tramline migrate\``;
+    expect(told!.annotations).toMatchObject({
+      first_step: expect.stringContaining(command),
+      description: expect.stringContaining(command),
+    });
+    const again = await runCommand(['migrate'], environment());
+    expect(again).toMatchObject({ code: 0, out: expect.stringContaining(`${prefix}.equipment.v1: created`) });
+    expect(await replay.ended).toMatchObject({ code: 0 });
+    await until(async () => (await story.alerts()).every(({ state }) => state === 'resolved'), {
+      withinMs: 30_000,
+    });
+  }, 180_000);
 
   test('while Kafka is down deliveries are accepted, and afterwards all is published and none is lost', async () => {
     const before = await changeAll('Before');

@@ -328,6 +328,29 @@ test('what was told is asked for when a relay begins to lead, again where the st
   expect(asked).toBe(3);
 });
 
+test('of a topic of a former prefix it is told which migration creates it, and of today’s and others nothing', async () => {
+  const clock = makeHandClock(beganMs);
+  const outbox = makeMemoryOutbox(clock);
+  const target = makeScriptedTarget();
+  const liveTopics = ['new.equipment.v1', 'new.field-operation.v1'];
+  const relay = makeRelay(outbox, target, { ...relayDefaults, liveTopics, clock, holder: 'first' });
+  for (const topic of ['farm.2025.equipment.v1', 'new.equipment.v1', 'farm.2025.harvest.v1'])
+    outbox.add({ topic, key: topic });
+  target.script = [failAll('missing', 'UNKNOWN_TOPIC_OR_PARTITION')];
+  await relay.step();
+  const [former, ...others] = relay.conditions();
+  const command = '`KAFKA_TOPIC_PREFIX=farm.2025 tramline migrate`';
+  expect(former).toMatchObject({
+    labels: { topic: 'farm.2025.equipment.v1' },
+    detail: expect.stringContaining(`where it is missing, ${command} creates it.`),
+    firstStep: expect.stringContaining(command),
+  });
+  expect(others.map(({ labels, detail, firstStep }) => [labels?.topic, detail, firstStep])).toEqual([
+    ['new.equipment.v1', expect.stringMatching(/kept and wait\.$/), undefined],
+    ['farm.2025.harvest.v1', expect.stringMatching(/kept and wait\.$/), undefined],
+  ]);
+});
+
 describe('of topics that were told to be denied before this one led', () => {
   const toldTopics = async () => ['t', 'u'].map((topic) => ({ topic, sinceMs: beganMs }));
   const over = ({ relay }: { relay: Relay }) =>
