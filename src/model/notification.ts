@@ -57,6 +57,9 @@ export interface IgnoredElement {
   address: string | null;
 }
 
+/** So much is kept of what cannot be judged, as UTF-8: an address in it may be nearly as long. */
+export const keptBytesMax = 8192;
+
 /** An element that cannot be judged: kept for an operator, with its reason and where in the element the fault is. */
 export interface RefusedElement {
   line: 'quarantined';

@@ -4,6 +4,7 @@
  */
 import { z } from 'zod';
 import { decidedMax, pageRowsMax } from '../model/api';
+import { keptBytesMax } from '../model/notification';
 import { Problem } from '../model/problem';
 import { replayedEventsMax } from '../model/replay';
 import type { Asked } from './route';
@@ -31,7 +32,11 @@ export const parameters = {
   },
   position: { schema: whole(Number.MAX_SAFE_INTEGER), accepts: 'a whole number' },
   text: { schema: oneLine(200), accepts: 'one line of at most 200 characters' },
-  reference: { schema: oneLine(2048), accepts: 'one line of at most 2048 characters' },
+  /** Also an address that is too long to be one of the provider's: what named it is kept. */
+  reference: {
+    schema: oneLine(keptBytesMax),
+    accepts: `one line of at most ${keptBytesMax} characters`,
+  },
   texts: {
     schema: z
       .string()

@@ -51,6 +51,8 @@ const limits = {
   keepAliveTimeout: 10_000,
   // Node's own answer to it would be bare.
   requireHostHeader: false,
+  // Of 8 KiB of an address that `explain` is asked for, each byte may be written as three.
+  maxHeaderSize: 32_768,
 };
 
 /**

@@ -2,13 +2,13 @@
  * What is kept of a thing that cannot be used: its text without tokens, cut at 8 KiB. A quarantine is read by people and
  * lives in the store, so no current secret, no user info of an address and nothing that is called a token may get there.
  */
+import { keptBytesMax } from '../model/notification';
 import { withoutUserInfo } from '../model/without-user-info';
 import type { Secret } from '../tools/secret';
 import { hidden, hideSecrets } from './hide-secrets';
 
-const rawBytesMax = 8 * 1024;
 /** Redaction may shorten the text, so a little more is looked at than is kept. */
-const sampleBytesMax = 4 * rawBytesMax;
+const sampleBytesMax = 4 * keptBytesMax;
 /**
  * Also the last one of a text that was cut in the middle of it. What a backslash stands before may be a line's end: such
  * text is no JSON, and just that is looked at here.
@@ -67,14 +67,14 @@ export function redactBody(body: Buffer, secrets: readonly Secret[]): Buffer {
   const text = body.subarray(0, sampleBytesMax).toString('latin1');
   const tokenless = text.replace(tokenMember, `$1"${hidden}"`);
   const clean = hideSecrets(tokenless, secrets).replace(unquoted, withoutUserInfo);
-  return Buffer.from(clean, 'latin1').subarray(0, rawBytesMax);
+  return Buffer.from(clean, 'latin1').subarray(0, keptBytesMax);
 }
 
 /** Cuts at whole characters, so that what is kept is well-formed. */
 function cutText(text: string): string {
   const bytes = Buffer.from(text);
-  if (bytes.length <= rawBytesMax) return text;
-  let end = rawBytesMax;
+  if (bytes.length <= keptBytesMax) return text;
+  let end = keptBytesMax;
   while (((bytes[end] as number) & 0xc0) === 0x80) end -= 1;
   return bytes.toString('utf8', 0, end);
 }

@@ -581,6 +581,16 @@ export function storeExplainSuite(name: string, open: () => Promise<StoreUnderTe
       expect(await names(address('7'))).toEqual(['hinted', 'decided', 'published', 'unsent']);
     });
 
+    test('an address that was set aside since it is too long is told as any other', async () => {
+      const long = address(`${'7'.repeat(7000)}é`);
+      const raw = JSON.stringify({ eventTypeId: 'equipment', targetResource: long });
+      await hand.put([
+        { line: 'quarantined', reason: 'malformed-notification', path: '/targetResource', raw },
+      ]);
+      expect(await steps(long)).toMatchObject([{ step: 'quarantined', entry: 'q1', deliveryId: 'd1' }]);
+      expect(await hand.store.explain(`${long}7`)).toBeNull();
+    });
+
     test('of what was set aside of an address the newest are told, and that there is more', async () => {
       const raw = JSON.stringify({ eventTypeId: 'equipment', targetResource: address('7') });
       const refused: Element = { line: 'quarantined', reason: 'malformed-notification', path: '', raw };

@@ -345,7 +345,7 @@ describe('on this machine, without a token', () => {
     '/api/events?after=9007199254740993',
     '/api/events?type=',
     '/api/events?type=%00',
-    `/api/explain?of=${'x'.repeat(2049)}`,
+    `/api/explain?of=${'x'.repeat(8193)}`,
     '/api/explain?of=%0a',
     '/api/ledger?limit=1',
     '/api/organizations/%',
@@ -478,10 +478,28 @@ describe('as a listener', () => {
     await server.close(1000);
   });
 
+  test('a journey is asked for by an address as long as what is kept of a notification', async () => {
+    const { port } = await open().listen('127.0.0.1', 0);
+    const asked: string[] = [];
+    sample.store.explain = async (of) => {
+      asked.push(of);
+      return null;
+    };
+    const addresses = ['x'.repeat(8192), 'é'.repeat(4096)];
+    const answers: string[] = [];
+    for (const address of addresses) {
+      const head = `GET /api/explain?of=${encodeURIComponent(address)} HTTP/1.1\r\nHost: localhost\r\nConnection: close`;
+      answers.push((await send(port, `${head}\r\n\r\n`)).slice(0, 12));
+    }
+    await server.close(100);
+    expect(answers).toEqual(addresses.map(() => 'HTTP/1.1 404'));
+    expect(asked).toEqual(addresses);
+  });
+
   test('what is not HTTP gets a problem document and the end of the connection', async () => {
     const { port } = await open().listen('127.0.0.1', 0);
     expect(await send(port, 'HELLO\r\n\r\n')).toMatch(/^HTTP\/1\.1 400 [\s\S]*"operations\.bad-request"/);
-    const large = `GET / HTTP/1.1\r\nHost: localhost\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`;
+    const large = `GET / HTTP/1.1\r\nHost: localhost\r\nX: ${'x'.repeat(40_000)}\r\n\r\n`;
     expect(await send(port, large)).toMatch(/^HTTP\/1\.1 431 [\s\S]*"operations\.headers-too-large"/);
     await server.close(100);
   });
