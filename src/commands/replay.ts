@@ -175,7 +175,11 @@ function tell({ output }: CommandContext, view: ReplayView, left: boolean): void
   if (view.earlierUnsent > 0)
     output.warn(`${view.earlierUnsent} records of an earlier replay still wait to be sent`);
   for (const { reason, records } of view.refused)
-    output.warn(`${records} ${refusedAs(reason)}; they stand on their topics as they were sent before`);
+    output.warn(
+      how === 'history'
+        ? `${records} ${refusedAs(reason)}; ${toTopic} has all others: let it take more, and replay their keys`
+        : `${records} ${refusedAs(reason)}; they stand on their topics as they were sent before`,
+    );
   if (view.state !== 'stopped' || left) return;
   output.warn(`stopped: ${view.reason}; ${nextOf(how)}`);
 }

@@ -390,8 +390,13 @@ export interface Replays {
   readAgain(step: ReplayStep, rows: number[]): Promise<number | null>;
   /** Those rows whole, in their order. */
   readHistory(rows: number[]): Promise<OutboxRow[]>;
-  /** How many are noted: all of them. */
-  noteHistory(step: ReplayStep, topic: string, sent: Acknowledgement[]): Promise<number | null>;
+  /** How many were sent. The rows of `tooLarge` the topic did not take for their size: they are counted as refused. */
+  noteHistory(
+    step: ReplayStep,
+    topic: string,
+    sent: Acknowledgement[],
+    tooLarge?: number[],
+  ): Promise<number | null>;
   /** Rows of it that are still to be sent again; of all of them from `first` on, where that is named. */
   replayPending(replay: number, first?: number): Promise<number>;
   /** What was refused of it. */

@@ -119,8 +119,12 @@ export class ReplayRunner {
       return due;
     }
     const topic = wanted.toTopic as string;
-    const sent = await this.doors.history!.send(topic, await this.doors.store.readHistory(rows), this.hold);
-    return moved(await this.doors.store.noteHistory(step, topic, sent));
+    const { sent, tooLarge } = await this.doors.history!.send(
+      topic,
+      await this.doors.store.readHistory(rows),
+      this.hold,
+    );
+    return moved(await this.doors.store.noteHistory(step, topic, sent, tooLarge));
   }
 
   /** Of named events it is told which are not there, and but for history they stand for their keys. */
@@ -215,6 +219,8 @@ export class ReplayRunner {
     }
     this.hold.check();
     progress.refused = await this.doors.store.endReplay(run.replay);
+    // Of history only what was sent was counted.
+    if (isHistory) return;
     const refused = progress.refused.reduce((sum, { records }) => sum + records, 0);
     progress.counts = sumOf(progress.counts, { selected: 0, keys: 0, replayed: -refused });
   }

@@ -16,10 +16,19 @@ import { makeWidths } from './widths';
 export interface HistorySender {
   /** Throws `command.usage` for a live topic, or one that is not there. */
   refuseUnfit(topic: string): Promise<void>;
-  /** All of them, or it throws `publish.refused` or `publish.unavailable`; what `hold` throws, when it is not held any more. */
-  send(topic: string, rows: OutboxRow[], hold: SendHold): Promise<Acknowledgement[]>;
+  /**
+   * All of them but those that alone are too large for the topic, which are passed over; or it throws `publish.refused` or
+   * `publish.unavailable`, and what `hold` throws, when it is not held any more.
+   */
+  send(topic: string, rows: OutboxRow[], hold: SendHold): Promise<SentHistory>;
   /** Cuts off what is opened or sent just now. */
   close(): Promise<void>;
+}
+
+export interface SentHistory {
+  sent: Acknowledgement[];
+  /** Rows of the outbox. */
+  tooLarge: number[];
 }
 
 export type SendHold = Pick<ReplayHold, 'check' | 'confirm'>;
@@ -92,7 +101,7 @@ export function makeHistorySender({ liveTopics, exists, target: make, clock }: H
       rows.map((row) => ({ ...row, topic })),
       partitions,
     );
-    const sent: Acknowledgement[] = [];
+    const { sent, tooLarge }: SentHistory = { sent: [], tooLarge: [] };
     for (const round of planRounds(groups, { partitionBytesMax, rowsMax: widths.of })) {
       hold.check();
       const { outcomes, spent } = await target.send(round);
@@ -107,13 +116,14 @@ export function makeHistorySender({ liveTopics, exists, target: make, clock }: H
         } else failures.push(failedOf(batch, outcome));
       });
       for (const { batch, next } of failures) if (next === 'narrow') widths.refused(batch, batch.rows.length);
+      tooLarge.push(...failures.flatMap(({ batch, next }) => (next === 'pass' ? rowsOf(batch) : [])));
       // The order within a partition is kept only by whoever sends the rest again.
       if (spent || failures.length > 0) {
         await close();
-        return { sent, failed: worstOf(failures) };
+        return { sent, tooLarge, failed: worstOf(failures) };
       }
     }
-    return { sent, failed: null };
+    return { sent, tooLarge, failed: null };
   }
 
   return {
@@ -124,15 +134,16 @@ export function makeHistorySender({ liveTopics, exists, target: make, clock }: H
         throw new Problem('command.usage', `there is no topic ${topic}: create it first`);
     },
     async send(topic, rows, hold) {
-      const sent = new Map<number, Acknowledgement>();
-      for (let attempts = 1; ; ) {
-        const left = rows.filter(({ row }) => !sent.has(row));
-        if (left.length === 0) return [...sent.values()];
-        const result = await attempt(topic, left, hold);
-        for (const one of result.sent) sent.set(one.row, one);
-        const { failed } = result;
-        // Halved batches come to single events soon: they are no attempts.
-        if (failed === null || failed.next === 'narrow') continue;
+      const done: SentHistory = { sent: [], tooLarge: [] };
+      for (let left = rows, attempts = 1; ; ) {
+        if (left.length === 0) return done;
+        const { sent, tooLarge, failed } = await attempt(topic, left, hold);
+        done.sent.push(...sent);
+        done.tooLarge.push(...tooLarge);
+        const gone = new Set([...sent.map(({ row }) => row), ...tooLarge]);
+        left = left.filter(({ row }) => !gone.has(row));
+        // Halved batches come to single events soon: they are no attempts, nor is an event that is passed over.
+        if (failed === null || failed.next === 'narrow' || failed.next === 'pass') continue;
         const detail = `${topic}: ${failed.detail}`;
         if (failed.next === 'stop') throw new Problem('publish.refused', detail);
         if (attempts >= attemptsMax) throw new Problem('publish.unavailable', detail);
@@ -144,10 +155,10 @@ export function makeHistorySender({ liveTopics, exists, target: make, clock }: H
   };
 }
 
-/** A batch that is not known to be written, and what comes next: fewer rows at a time, the same again, or the end. */
+/** A batch that is not known to be written, and what comes next: fewer rows at a time, the same again, what is behind it, or the end. */
 interface Failed {
   batch: Batch;
-  next: 'stop' | 'again' | 'narrow';
+  next: 'stop' | 'again' | 'narrow' | 'pass';
   detail: string;
 }
 
@@ -158,7 +169,12 @@ function failedOf(batch: Batch, { kind, detail }: Failure): Failed {
   if (kind === 'retry') return { batch, next: 'again', detail };
   if (kind !== 'too-large' && kind !== 'refused') return { batch, next: 'stop', detail };
   if (batch.rows.length > 1) return { batch, next: 'narrow', detail };
+  if (kind === 'too-large') return { batch, next: 'pass', detail };
   return { batch, next: 'stop', detail: `event ${batch.rows[0]?.eventId}: ${detail}` };
+}
+
+function rowsOf({ rows }: Batch): number[] {
+  return rows.map(({ row }) => row);
 }
 
 function worstOf(failures: Failed[]): Failed | null {

@@ -559,6 +559,20 @@ export function storeReplaySuite(name: string, open: () => Promise<DamageableSto
       });
     });
 
+    test('what a topic does not take of history for its size is counted, told, and not asked of it again', async () => {
+      await hand.publish('1', 'a');
+      await hand.publish('2', 'a');
+      await sendToKafka();
+      const run = await hand.store.beginReplay('x');
+      const [first, second] = (await select()).map(({ row }) => row);
+      const sent = [{ row: first!, partition: 0, offset: '7' }];
+      expect(await hand.store.noteHistory(stepOf(run, second!), 'audit', sent, [second!])).toBe(1);
+      expect(await hand.store.endReplay(run.replay)).toEqual([{ reason: 'record-too-large', records: 1 }]);
+      const { steps } = (await hand.store.explain(address('2')))!;
+      expect(steps).toContainEqual(expect.objectContaining({ step: 'replay-refused', topic: 'audit' }));
+      expect(await hand.store.ledger()).toMatchObject({ published: 2 });
+    });
+
     describe('a step of a replay is nothing', () => {
       const lease = { name: replayLease, holder: 'a' };
       const sent = (rows: number[]) => rows.map((row) => ({ row, partition: 0, offset: '7' }));

@@ -57,14 +57,24 @@ export async function refuseOvertaken(context: Context, keys: string[]): Promise
   await count(context, lines, storeBehind);
 }
 
-async function count({ database }: Context, lines: Row[], reason: ReplayRefusal['reason']): Promise<void> {
+async function count(context: Context, lines: Row[], reason: ReplayRefusal['reason']): Promise<void> {
   for (const [replay, { length }] of Map.groupBy(lines, (line) => line.replay as number))
-    await database.run(
-      `UPDATE replays SET counts = (counts::jsonb || jsonb_build_object('refused',
-         coalesce(counts::jsonb -> 'refused', '{}') || jsonb_build_object($2::text,
-           coalesce((counts::jsonb -> 'refused' ->> $2::text)::bigint, 0) + $3::bigint)))::text WHERE id = $1`,
-      replay,
-      reason,
-      length,
-    );
+    await countRefused(context, replay, reason, length);
+}
+
+export async function countRefused(
+  { database }: Context,
+  replay: number,
+  reason: ReplayRefusal['reason'],
+  records: number,
+): Promise<void> {
+  if (records === 0) return;
+  await database.run(
+    `UPDATE replays SET counts = (counts::jsonb || jsonb_build_object('refused',
+       coalesce(counts::jsonb -> 'refused', '{}') || jsonb_build_object($2::text,
+         coalesce((counts::jsonb -> 'refused' ->> $2::text)::bigint, 0) + $3::bigint)))::text WHERE id = $1`,
+    replay,
+    reason,
+    records,
+  );
 }

@@ -15,6 +15,7 @@ import { lockOrganizations } from './organization-rows';
 import { rowColumns } from './outbox';
 import { closeEntries } from './quarantine-entries';
 import { kindOfRow, readTask } from './read-task';
+import { countRefused } from './refuse-again';
 
 const isNewest = isNewestBy(kindOfRow('o'));
 
@@ -171,19 +172,22 @@ export async function noteHistory(
   step: ReplayStep,
   topic: string,
   sent: Acknowledgement[],
+  tooLarge: number[] = [],
 ): Promise<number | null> {
   if (!(await mayMove(context, step))) return null;
+  const places = [...sent, ...tooLarge.map((row) => ({ row, partition: null, offset: null }))];
   await context.database.run(
     `INSERT INTO replayed (replay, outbox_id, at, topic, partition, log_offset, sent_at)
      SELECT $1, id, $6, $5, partition, log_offset, $6
      FROM unnest($2::bigint[], $3::int[], $4::text[]) AS n (id, partition, log_offset) ORDER BY id`,
     step.replay,
-    sent.map(({ row }) => row),
-    sent.map(({ partition }) => partition),
-    sent.map(({ offset }) => offset),
+    places.map(({ row }) => row),
+    places.map(({ partition }) => partition),
+    places.map(({ offset }) => offset),
     topic,
     context.nowMs(),
   );
+  await countRefused(context, step.replay, 'record-too-large', tooLarge.length);
   await moveOn(context, step, sent.length);
   return sent.length;
 }

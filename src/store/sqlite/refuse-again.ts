@@ -44,13 +44,23 @@ export function refuseOvertaken(context: Context, keys: string[]): void {
   count(context, lines, storeBehind);
 }
 
-function count({ database }: Context, lines: Row[], reason: ReplayRefusal['reason']): void {
+function count(context: Context, lines: Row[], reason: ReplayRefusal['reason']): void {
   for (const [replay, { length }] of Map.groupBy(lines, (line) => Number(line.replay)))
-    database.run(
-      `UPDATE replays SET counts = json_patch(counts, json_object('refused',
-         json_object(?2, coalesce(counts -> 'refused' ->> ?2, 0) + ?3))) WHERE id = ?1`,
-      replay,
-      reason,
-      length,
-    );
+    countRefused(context, replay, reason, length);
+}
+
+export function countRefused(
+  { database }: Context,
+  replay: number,
+  reason: ReplayRefusal['reason'],
+  records: number,
+): void {
+  if (records === 0) return;
+  database.run(
+    `UPDATE replays SET counts = json_patch(counts, json_object('refused',
+       json_object(?2, coalesce(counts -> 'refused' ->> ?2, 0) + ?3))) WHERE id = ?1`,
+    replay,
+    reason,
+    records,
+  );
 }

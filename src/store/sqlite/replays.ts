@@ -14,6 +14,7 @@ import type { Row } from './database';
 import { leads, rowColumns } from './outbox';
 import { closeEntry } from './quarantine';
 import { kindOfRow, organizationOf, readTask } from './read-task';
+import { countRefused } from './refuse-again';
 import { afterGap } from './return-task';
 
 const isNewest = isNewestBy(kindOfRow('o'));
@@ -148,12 +149,15 @@ export function noteHistory(
   step: ReplayStep,
   topic: string,
   sent: Acknowledgement[],
+  tooLarge: number[] = [],
 ): number | null {
   if (!mayMove(context, step)) return null;
   const at = context.nowMs();
   for (const { row: id, partition, offset } of sent) {
     journal(context, step.replay, { id, task_id: null }, { at, topic, sentAt: at, partition, offset });
   }
+  for (const id of tooLarge) journal(context, step.replay, { id, task_id: null }, { at, topic, sentAt: at });
+  countRefused(context, step.replay, 'record-too-large', tooLarge.length);
   moveOn(context, step, sent.length);
   return sent.length;
 }
