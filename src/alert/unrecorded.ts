@@ -43,6 +43,7 @@ const names: ConditionName[] = [
   'kafka-unavailable',
   'provider-unavailable',
   'rate-limited',
+  'store-log-stuck',
   'store-unavailable',
 ];
 

@@ -17,6 +17,7 @@ const nameAlone = [
   'TramlineKafkaUnavailable',
   'TramlineProviderUnavailable',
   'TramlineRateLimited',
+  'TramlineStoreLogStuck',
   storeAlert,
 ];
 
@@ -169,7 +170,7 @@ test('what fires is not ended so, neither what the book has nor what begins in t
   const open = ['TramlineKafkaUnavailable{}', `${storeAlert}{}`];
   expect([[...world.manager.open].sort(), [...world.pager.open].sort()]).toEqual([open, open]);
   for (const { told } of world.sinks) {
-    expect(told.filter((one) => /^Tramline(Kafka|Store)\w+ resolved/.test(one))).toEqual([]);
+    expect(told.filter((one) => /^Tramline(Kafka|Store)Unavailable resolved/.test(one))).toEqual([]);
   }
 });
 
@@ -204,11 +205,14 @@ test('an end is told when its state is known to be over, and not before', async 
   const atOnce = ['TramlineRateLimited resolved', `${storeAlert} resolved`];
   expect(world.pager.told.sort()).toEqual(atOnce);
   await world.pass(15, only);
-  expect(world.pager.told.slice(2)).toEqual(['TramlineDecryptionFailed resolved']);
+  expect(world.pager.told.slice(2)).toEqual([
+    'TramlineDecryptionFailed resolved',
+    'TramlineStoreLogStuck resolved',
+  ]);
   await world.pass(600 - 75, only);
-  expect(world.pager.told).toHaveLength(3);
+  expect(world.pager.told).toHaveLength(4);
   await world.pass(15, only);
-  expect(world.pager.told.slice(3)).toEqual(['TramlineProviderUnavailable resolved']);
+  expect(world.pager.told.slice(4)).toEqual(['TramlineProviderUnavailable resolved']);
   await world.pass(900, only);
   expect(world.pager.told).toHaveLength(nameAlone.length);
 });
