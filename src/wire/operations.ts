@@ -154,7 +154,7 @@ async function takesWrites(store: Store, settings: LoadedSettings['settings']): 
   await store.ready();
   const { storeBytesMax, databaseUrl } = settings;
   if (storeBytesMax !== null && (await store.storeBytes()) >= storeBytesMax) {
-    const message = `store.unavailable: it has grown to the ${storeBytesMax} bytes of STORE_BYTES_MAX: deliveries are answered 503`;
+    const message = `it has grown to the ${storeBytesMax} bytes of STORE_BYTES_MAX: deliveries are answered 503`;
     throw new CheckFailure(message, 'Raise STORE_BYTES_MAX, or shorten what is kept: `tramline config`.');
   }
   return `${databaseUrl.kind} takes writes`;

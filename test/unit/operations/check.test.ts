@@ -71,6 +71,20 @@ test('why the store fails is told once: what only it could say of others is not 
   ]);
 });
 
+test('what is late beside a store that hangs may wait for it, and is not blamed', async () => {
+  const hangs = () => new Promise<never>(() => {});
+  const lines = await runCheck({ ...healthy, store: hangs, provider: hangs, sinks: hangs });
+  expect(lines.map(({ name, state }) => [name, state])).toEqual([
+    ['settings', 'ok'],
+    ['store', 'failed'],
+    ['provider', 'skipped'],
+    ['kafka', 'ok'],
+    ['sinks', 'skipped'],
+    ['alerts', 'ok'],
+    ['clock', 'ok'],
+  ]);
+});
+
 test('what the store did not say while it is well again fails, and leads there', async () => {
   const alerts = () => Promise.reject(new Problem('store.unavailable', 'canary'));
   const lines = await runCheck({ ...healthy, alerts });
