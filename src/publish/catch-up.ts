@@ -49,6 +49,8 @@ export function makeCatchUp(target: Pick<PublishTarget, 'readOn'>, ends: KnownEn
   /** Topics that may not be read, and since when that is known. */
   let denied = new Map<string, number>();
   let againAtMs = Number.POSITIVE_INFINITY;
+  /** The store was told of something, and not yet that it is all: nothing is taken until then. */
+  let isCutOff = false;
   const noted = new Map<string, TopicEnd>();
   const note = (told: TopicEnd[]) => {
     for (const end of told) noted.set(`${end.topic}/${end.partition}`, end);
@@ -56,11 +58,13 @@ export function makeCatchUp(target: Pick<PublishTarget, 'readOn'>, ends: KnownEn
 
   async function read(known: KnownEnds, nowMs: number, mayGoOn: () => Promise<boolean>): Promise<boolean> {
     const left = await target.readOn(await known.topicEnds(), async (page) => {
+      isCutOff = true;
       await known.noteFound(page);
       return mayGoOn();
     });
     if (left === null) return false;
     await known.allFound();
+    isCutOff = false;
     note(await known.topicEnds());
     unread = left.unread;
     refused = new Map(
@@ -85,17 +89,14 @@ export function makeCatchUp(target: Pick<PublishTarget, 'readOn'>, ends: KnownEn
   return {
     isDue: (nowMs) => !isDone || nowMs >= againAtMs,
     async run(nowMs, mayGoOn) {
-      let isLost = false;
       try {
         if (ends !== null && !(await read(ends, nowMs, mayGoOn))) return false;
       } catch (error) {
         // What could not be read at first keeps waiting for itself alone.
         if (!isDone || (isProblem(error) && error.code.startsWith('store.'))) throw error;
-        isLost = true;
       }
       isDone = true;
-      // Where that was in the middle of what the store did not know of, nothing is taken until the rest is read.
-      againAtMs = nowMs + (isLost ? unreadPauseMs : pauseMs(nowMs));
+      againAtMs = nowMs + (isCutOff ? unreadPauseMs : pauseMs(nowMs));
       return true;
     },
     held: () => unread,

@@ -31,8 +31,10 @@ export interface KnownFaults extends Told {
   sent(written: ReadonlySet<string>, failed: ReadonlySet<string>): void;
   /** All that was picked could be written; `drained`: and nothing unsent is left outside those that are held. */
   couldWriteBut(held: HeldPartition[], drained: boolean): void;
-  /** Another may lead. */
+  /** Another may lead: what was told before goes on to be, until one does. */
   clear(): void;
+  /** Another leads, and tells what it knows. */
+  leave(): void;
 }
 
 export interface FaultParts {
@@ -41,12 +43,16 @@ export interface FaultParts {
   trouble: Trouble;
 }
 
-/** Keeps the name of each topic that is written, which are few. Never throws. */
+/** As long as an alert of a denied topic is kept that nobody tells of after a start. */
+const toldMsMax = 900_000;
+
+/** Keeps the name of each topic that is written, which are few. What was told before is told on for 15 minutes at most. Never throws. */
 export function makeKnownFaults(
   { setbacks, catchUp, trouble }: FaultParts,
   { clock, liveTopics }: Pick<RelayOptions, 'clock' | 'liveTopics'>,
 ): KnownFaults {
   let told: ToldTopic[] = [];
+  let ledFromMs = 0;
   const well = new Set<string>();
   /** Those that were held when nothing else was unsent; null before. */
   let others: Set<string> | null = null;
@@ -55,19 +61,24 @@ export function makeKnownFaults(
 
   const isWell = (topic: string) => well.has(topic) || (others !== null && !others.has(topic));
 
-  const toldBefore = (): Condition[] =>
-    told
-      .filter(({ topic }) => !isWell(topic))
-      .map(({ topic, sinceMs }) => ({
+  const untilKnown = () =>
+    clock.steadyMs() - ledFromMs < toldMsMax ? told.filter(({ topic }) => !isWell(topic)) : [];
+
+  const toldBefore = () =>
+    untilKnown().map(
+      ({ topic, sinceMs }): Condition => ({
         name: 'topic-denied',
         labels: { topic },
         sinceMs,
         detail: `Nothing could be written to topic ${topic} before another process took over, and nothing was written there since.`,
-      }));
+      }),
+    );
 
   return {
     takeOver(topics) {
-      told = topics;
+      const known = new Set(topics.map(({ topic }) => topic));
+      told = [...topics, ...told.filter(({ topic }) => !known.has(topic))];
+      if (told.length === topics.length) ledFromMs = clock.steadyMs();
     },
     sends() {
       could = { kafka: false, all: false };
@@ -85,10 +96,13 @@ export function makeKnownFaults(
       could = { kafka: isOfTopics && setbacks.unavailable() === null, all: held.length === 0 };
     },
     clear() {
-      told = [];
+      told = untilKnown();
       well.clear();
       others = null;
       could = { kafka: false, all: false };
+    },
+    leave() {
+      told = [];
     },
     conditions() {
       const met = new Map<string | undefined, Condition[]>();
@@ -104,7 +118,7 @@ export function makeKnownFaults(
       if (!trouble.isOver()) return [];
       return [
         ...(could.kafka ? (['kafka-unavailable'] as const) : []),
-        ...(could.all ? (['topic-denied'] as const) : []),
+        ...(could.all && untilKnown().length === 0 ? (['topic-denied'] as const) : []),
       ];
     },
     isOver: (name, { topic }) => name === 'topic-denied' && topic !== undefined && isWell(topic),

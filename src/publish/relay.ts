@@ -200,6 +200,7 @@ class OutboxRelay implements Relay {
     this.trouble.asks();
     if (await this.lease.confirm()) return true;
     this.trouble.over();
+    this.faults.leave();
     this.trouble.wait(Math.min(standbyLookMs, this.options.leaseMs / 10));
     await this.stepDown();
     return false;

@@ -556,6 +556,40 @@ export function storeBehindSuite(name: string, open: () => Promise<StoreUnderTes
       expect(await hand.ledgerAtRest()).toMatchObject({ merged: 1, published: 1 });
     });
 
+    test('access that was refused, and is released under a number that another log can have had, is told above it', async () => {
+      await hand.put([hintOf('1')]);
+      await hand.observe(terms);
+      await hand.store.quarantineRecord((await hand.records())[0]!.row, 'record-refused', 'x');
+      const from = 'tramline.organization-access.v1';
+      await hand.store.noteFound({
+        topic: from,
+        partition: 0,
+        nextOffset: '0',
+        records: [],
+        anotherLog: true,
+      });
+      await hand.store.allFound();
+      const [entry] = await hand.store.listQuarantine({ limit: 9, after: null });
+      expect(await hand.store.releaseQuarantine(entry!.id)).toBe('released');
+      expect(await hand.events()).toEqual([expect.stringMatching(/^4711 \d{13} blocked$/)]);
+    });
+
+    test('a deletion of what moved, refused and released under such a number, is told once that is published anew', async () => {
+      await hand.publish('1', 'a');
+      await hand.sendAll();
+      await hand.publish('1', 'a', { organizationId: '9' });
+      const rows = await hand.records();
+      const left = rows.find(({ key }) => key.startsWith('4711/'))!;
+      await hand.store.quarantineRecord(left.row, 'record-refused', 'x');
+      await hand.sendAll();
+      await another();
+      await hand.store.allFound();
+      const [entry] = await hand.store.listQuarantine({ limit: 9, after: null });
+      await hand.store.releaseQuarantine(entry!.id);
+      await hand.publish('1', 'a', { organizationId: '9' });
+      expect(await hand.events()).toContainEqual(expect.stringMatching(/^4711 \d{13} deleted$/));
+    });
+
     test.each<{ anotherLog: true } | { lost: number }>([{ anotherLog: true }, { lost: 3 }])(
       'a place that a resource has left, of which the deletion never goes out, is left once it is published anew: %j',
       async (gone) => {

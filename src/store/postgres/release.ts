@@ -5,6 +5,7 @@
  * records, as by whoever sets them aside or hints them; of two orders for one entry the second finds nothing.
  */
 import type { Element } from '../../model/notification';
+import { partsOf } from '../../model/resource';
 import { entryIdOf } from '../quarantine-view';
 import { freeAtMs, releasedState, unpublishedOf } from '../store-rules';
 import { hintProbes } from './ask-probes';
@@ -13,8 +14,10 @@ import type { Row } from './database';
 import { listWhole } from './list-whole';
 import { type Hint, markHints, organizationsIn } from './mark-hints';
 import { insertReads } from './note-read';
-import { ensureOrganizations } from './organization-rows';
+import { type ObservedRow, tellAccess } from './observe';
+import { ensureOrganizations, lockOrganizations } from './organization-rows';
 import { kindOfRow, readTask } from './read-task';
+import { keepUnclaimed } from './unclaimed';
 
 type Released = 'released' | 'not-found' | 'refused';
 
@@ -32,14 +35,13 @@ export async function releaseTogether(context: Context, calls: [string][]): Prom
     ids,
   );
   const released = entries.filter(({ task_id, outbox_id }) => task_id !== null || outbox_id !== null);
+  const keys = released.flatMap(({ key }) => (key ?? []) as string | []);
+  const organizations = await lockOrganizations(context, keys.flatMap(toldOf).sort());
   const tasks = await lockTasks(
     context,
     released.map(({ read_id }) => read_id),
   );
-  await lockKeys(
-    context,
-    released.flatMap(({ key }) => key ?? []),
-  );
+  await lockKeys(context, keys);
   const closed = await close(
     context,
     released.map(({ id }) => id),
@@ -50,11 +52,12 @@ export async function releaseTogether(context: Context, calls: [string][]): Prom
     context,
     mine.filter(({ task_id }) => task_id !== null),
   );
-  await retryRecords(
+  const above = await retryRecords(
     context,
     mine.filter(({ task_id }) => task_id === null),
     tasks,
   );
+  await tellAbove(context, above, organizations);
   const refused = new Set(entries.filter((entry) => !released.includes(entry)).map(({ id }) => id));
   return ids.map((id) => (refused.has(id) ? 'refused' : closed.delete(id) ? 'released' : 'not-found'));
 }
@@ -84,9 +87,10 @@ async function lockTasks({ database }: Context, taskIds: number[]): Promise<Row[
   );
 }
 
-/** Before a record is compared with the newest of its key: nobody decides a newer one meanwhile. */
+/** Before a record is compared with the newest of its key: nobody decides a newer one, and nobody raises a floor meanwhile. */
 async function lockKeys({ database }: Context, keys: string[]): Promise<void> {
   if (keys.length === 0) return;
+  await database.run('LOCK TABLE sequences IN ROW EXCLUSIVE MODE');
   await database.all(
     'SELECT key FROM sequences WHERE key = ANY($1::text[]) ORDER BY key FOR NO KEY UPDATE',
     keys,
@@ -133,18 +137,15 @@ export async function releaseUnread(context: Context, connectionId: string): Pro
   );
 }
 
-async function retryRecords(context: Context, entries: Row[], tasks: Row[]): Promise<void> {
-  if (entries.length === 0) return;
+/** The rows that do not go out, since another life of the store may have given their numbers. */
+async function retryRecords(context: Context, entries: Row[], tasks: Row[]): Promise<Row[]> {
+  if (entries.length === 0) return [];
   const { database } = context;
   const newest = await database.all(
     `UPDATE outbox o SET state = ${releasedState('o', kindOfRow('o'))} FROM sequences s
      WHERE s.key = o.key AND o.id = ANY($1::bigint[]) AND o.state = 3 AND o.sequence = s.sequence
      RETURNING o.id, o.key, o.state`,
     entries.map(({ outbox_id }) => outbox_id),
-  );
-  await publishLater(
-    context,
-    newest.filter(({ state }) => state === 4).map(({ id }) => id),
   );
   // They are the newest of their keys once more.
   await database.run(
@@ -166,6 +167,27 @@ async function retryRecords(context: Context, entries: Row[], tasks: Row[]): Pro
     due.map(({ dueAt }) => dueAt),
   );
   for (const { lane, dueAt } of due) context.lanes.expect(lane, dueAt);
+  return newest.filter(({ state }) => state === 4);
+}
+
+/** Of the key of its access. */
+function toldOf(key: string): string[] {
+  const { kind, organizationId } = partsOf(key);
+  return kind === 'organization-access' ? [organizationId] : [];
+}
+
+/** A deletion of what moved on is told with what it is published as. */
+async function tellAbove(context: Context, above: Row[], organizations: Map<string, Row>): Promise<void> {
+  const keys = above.map(({ key }) => key as string);
+  await publishLater(
+    context,
+    above.map(({ id }) => id),
+  );
+  await keepUnclaimed(context, keys);
+  await tellAccess(
+    context,
+    keys.flatMap(toldOf).flatMap((id) => (organizations.get(id) as ObservedRow | undefined) ?? []),
+  );
 }
 
 /**

@@ -216,6 +216,8 @@ export async function endReplay({ database, nowMs }: Context, replay: number): P
 
 /** Their keys stay locked until the end of the transaction. */
 async function newestOf({ database }: Context, rows: number[]): Promise<Row[]> {
+  // Whoever raises a floor is waited for, and waits.
+  await database.run('LOCK TABLE sequences IN ROW EXCLUSIVE MODE');
   await database.all(
     `SELECT key FROM sequences WHERE key IN (SELECT key FROM outbox WHERE id = ANY($1::bigint[]))
      ORDER BY key FOR NO KEY UPDATE`,

@@ -3,15 +3,18 @@
  * quarantine by being forgotten, and every notification stays in exactly one line of the ledger.
  */
 import type { Delivery, Element } from '../../model/notification';
+import { partsOf } from '../../model/resource';
 import { entryIdOf } from '../quarantine-view';
 import { releasedState, unpublishedOf } from '../store-rules';
 import type { Context } from './context';
 import type { Row } from './database';
 import { hint } from './inbox';
 import { listWhole } from './list-whole';
+import { tellAccess } from './observe';
 import { hintProbe } from './probes';
 import { kindOfRow, readTask } from './read-task';
 import { afterGap, noteRead } from './return-task';
+import { keepUnclaimed } from './unclaimed';
 
 /**
  * A released task is read afresh, and so is the resource of a released record, which itself is sent only while it is the
@@ -80,7 +83,7 @@ function releaseRecord(context: Context, outboxId: number): void {
       'UPDATE sequences SET refused = sequence - 1 WHERE key = ? AND refused = sequence',
       record.key as string,
     );
-  if (record.state === 4) publishLater(context, outboxId);
+  if (record.state === 4) tellAbove(context, outboxId, record.key as string);
   const task = database.get(
     `SELECT t.* FROM outbox o JOIN tasks t ON t.id = ${readTask} WHERE o.id = ? AND t.state IN ('done', 'settling')`,
     outboxId,
@@ -160,6 +163,14 @@ export function discardQuarantine(context: Context, id: string): 'discarded' | '
     }
   }
   return 'discarded';
+}
+
+/** Another life of the store may have given its number. A deletion of what moved on is told with what it is published as. */
+function tellAbove(context: Context, outboxId: number, key: string): void {
+  const { kind, organizationId } = partsOf(key);
+  if (kind === 'organization-access') tellAccess(context, organizationId);
+  publishLater(context, outboxId);
+  keepUnclaimed(context, [key]);
 }
 
 /**

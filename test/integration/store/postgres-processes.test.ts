@@ -576,6 +576,36 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'several stores on one 
     expect(rows.map(({ sequence }) => sequence)).toEqual([2_000_000_000_022, 2_000_000_000_022]);
   });
 
+  test('a refused record that is released while records are found gone does not go out below them', async () => {
+    const [finder, other] = stores as [Store, Store];
+    await put(other, ['1']);
+    const [one] = await other.take(1);
+    await finish(other, one!, '1', 'a');
+    const [row] = await other.pickUnsent(10, 1e9, []);
+    await other.quarantineRecord(row!.row, 'record-refused', 'x');
+    const [entry] = await other.listQuarantine({ limit: 9, after: null });
+    const holder = new Client({ connectionString: url });
+    await holder.connect();
+    await holder.query('BEGIN; LOCK TABLE listings IN ACCESS EXCLUSIVE MODE');
+    const waiting = (count: number) =>
+      until(
+        async () => {
+          const { rows } = await holder.query('SELECT 1 FROM pg_locks WHERE NOT granted');
+          return rows.length >= count;
+        },
+        { withinMs: 2000, what: `${count} to wait` },
+      );
+    const topic = 'tramline.equipment.v1';
+    const found = finder.noteFound({ topic, partition: 0, nextOffset: '0', records: [], lost: 5 });
+    await waiting(1);
+    const released = other.releaseQuarantine(entry!.id);
+    await waiting(2);
+    await holder.query('COMMIT');
+    await holder.end();
+    await Promise.all([found, released]);
+    expect(await other.pickUnsent(10, 1e9, [])).toEqual([]);
+  });
+
   test('the first success after a refused client key makes the rest due for all, and what others remember of it is over', async () => {
     const [first, second] = (stores as [Store, Store]).map((store) => ({
       store,

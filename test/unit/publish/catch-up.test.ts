@@ -7,7 +7,7 @@ import { makeCatchUp } from '../../../src/publish/catch-up';
 import { readOn, type TopicReader } from '../../../src/publish/read-topics';
 import { makeRelay } from '../../../src/publish/relay';
 import { relayDefaults } from '../../../src/publish/relay-options';
-import type { LeftUnread } from '../../../src/publish/target';
+import type { LeftUnread, PublishTarget } from '../../../src/publish/target';
 import { makeHandClock } from '../../support/hand-clock';
 import { makeMemoryOutbox } from '../../support/memory-outbox';
 import { makeScriptedTarget } from '../../support/scripted-target';
@@ -121,10 +121,11 @@ test('a topic that cannot be had is looked for again after as long as that lasts
   expect(catchUp.conditions()).toEqual([]);
 });
 
-test('a reading that fails is tried again in a second, however long its topic could not be had before', async () => {
+test('a reading that is cut off goes on in a second, and one that came to nothing waits as before', async () => {
   const refused = { ...place, refused: 'TOPIC_AUTHORIZATION_FAILED' };
-  const state = { fails: false };
-  const read = async () => {
+  const state = { fails: false, hears: false };
+  const read: PublishTarget['readOn'] = async (_known, heard) => {
+    if (state.hears) await heard({ ...place, nextOffset: '1', records: [] });
     if (state.fails) throw new Error('connection lost');
     return { unread: [refused], denied: [] };
   };
@@ -133,10 +134,13 @@ test('a reading that fails is tried again in a second, however long its topic co
   expect(catchUp.nextMs()).toBe(160_000);
   state.fails = true;
   expect(await catchUp.run(160_000, async () => true)).toBe(true);
-  expect(catchUp.nextMs()).toBe(161_000);
-  state.fails = false;
-  await catchUp.run(161_000, async () => true);
+  expect(catchUp.nextMs()).toBe(220_000);
+  state.hears = true;
+  expect(await catchUp.run(220_000, async () => true)).toBe(true);
   expect(catchUp.nextMs()).toBe(221_000);
+  state.fails = false;
+  await catchUp.run(221_000, async () => true);
+  expect(catchUp.nextMs()).toBe(281_000);
   expect(catchUp.conditions()).toMatchObject([{ name: 'topic-denied', sinceMs: 0 }]);
 });
 

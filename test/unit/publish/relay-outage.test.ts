@@ -393,6 +393,21 @@ describe('of topics that were told to be denied before this one led', () => {
     expect(first.relay.settled()).toEqual(['kafka-unavailable', 'topic-denied']);
   });
 
+  test('goes on telling while it stands back for Kafka to be there, and for a quarter of an hour at most', async () => {
+    const story = setUp(undefined, toldTopics);
+    story.first.target.openProblems = away('publish.unavailable');
+    story.second.target.openProblems = away('publish.unavailable');
+    await stepBoth(story, 60_000, () => {
+      const names = [story.first, story.second].flatMap(({ relay }) =>
+        relay.conditions().map(({ labels }) => labels?.topic),
+      );
+      expect(names).toEqual(expect.arrayContaining(['t', 'u']));
+    });
+    await story.clock.advance(900_000);
+    const topics = story.first.relay.conditions().flatMap(({ labels }) => labels?.topic ?? []);
+    expect(topics).toEqual([]);
+  });
+
   test('one for which nothing waits any more is over', async () => {
     const { first } = setUp(undefined, toldTopics);
     await first.relay.step();
