@@ -3,6 +3,7 @@
  * records. Where they stand and what it reads on is looked at too: a topic that was made anew is told. It looks at records
  * and changes none: the `traceparent` of a record was decided with it.
  */
+import type { TopicEnd } from '../model/topic-end';
 import type { Trouble } from '../observe/lines';
 import type { Observer } from '../observe/observer';
 import type { SentPlace } from '../observe/traces';
@@ -45,12 +46,13 @@ export function traceSends(
     },
     async readOn(known, heard) {
       const anew = new Set<string>();
+      for (const end of known) places.reach(end);
       try {
         return await target.readOn(known, (page) => {
           if (page.anotherLog) {
             anew.add(page.topic);
             places.forget(page);
-          }
+          } else places.reach(page);
           return heard(page);
         });
       } finally {
@@ -65,13 +67,15 @@ export function traceSends(
 type Partition = Pick<Batch, 'topic' | 'partition'>;
 
 /**
- * How far each partition was acknowledged to this process: one that takes a record before that is another log, or was cut.
- * Whoever leads on reads nothing, and the store keeps only the last place.
+ * How far each partition is known to go, by what the store was told, what was read on from there and what was acknowledged
+ * to this process: one that takes a record before that is another log, or was cut. Whoever leads on reads nothing, and the store
+ * keeps only the last place.
  */
 function makePlaces() {
   const reached = new Map<string, bigint>();
   const nameOf = ({ topic, partition }: Partition) => `${topic}/${partition}`;
   return {
+    reach: (end: TopicEnd) => void reached.set(nameOf(end), BigInt(end.nextOffset)),
     forget: (partition: Partition) => void reached.delete(nameOf(partition)),
     /** Topics of which a partition fell behind. */
     fallen(batches: Batch[], outcomes: Outcome[]): Set<string> {

@@ -151,3 +151,16 @@ test('a topic that takes records before the last that were acknowledged there is
   await target.send(both);
   expect(troubles).toHaveLength(2);
 });
+
+test('a topic that was made anew while nothing was sent there since the start is told: the store knows how far it went', async () => {
+  const known = ['a', 'b', 'c'].map((topic) => ({ topic, partition: 0, nextOffset: '8', last: null }));
+  const pages: FoundPage[] = [
+    { topic: 'b', partition: 0, nextOffset: '10', records: [] },
+    { topic: 'c', partition: 0, nextOffset: '0', records: [], anotherLog: true },
+  ];
+  const outcomes = ['0', '9', '0'].map((firstOffset) => ({ sent: true, firstOffset }) as const);
+  const { target, troubles } = stage(async () => ({ outcomes, spent: false }), pages);
+  await target.readOn(known, async () => true);
+  await target.send(['a', 'b', 'c'].map((topic) => batchOf(topic, 't1')));
+  expect(troubles.map(({ detail }) => detail?.replace(/:.*/s, ''))).toEqual(['c', 'a, b']);
+});
