@@ -23,6 +23,8 @@ const patienceMs = 5000;
 const lookMs = 1000;
 /** A verb that failed and was not tried again since says nothing about now. */
 const rememberedMs = 60_000;
+/** SQLite's own words: of a failure no more than these comes from its thread. */
+const full = 'database or disk is full';
 /** An alert must not wait for the store whose silence it is about. */
 const alertPatienceMs = 2000;
 /** While one of their questions is late the next are hardly waited for: a round asks several, and each would cost the page its time. */
@@ -81,7 +83,8 @@ function makeQuestions(clock: Clock) {
 
 /**
  * The same store, whose calls are timed while this process runs, and whose failures are remembered for a minute or until the verb succeeds.
- * What failed for less than 5 s and was not tried again is over once the store was ready after it. Rejects as the store does.
+ * What failed for less than 5 s and was not tried again is over once the store was ready after it; what found the disk full, once it
+ * was ready 5 s after it, though it comes back with the same beginning within that minute. Rejects as the store does.
  */
 export function watchStore(store: Store, clock: Clock): WatchedStore {
   /** By verb: reading goes on while nothing can be written. */
@@ -134,6 +137,8 @@ export function watchStore(store: Store, clock: Clock): WatchedStore {
       for (const [verb, { sinceMs, lastMs, detail }] of failing) {
         if (nowMs - lastMs >= rememberedMs) failing.delete(verb);
         else if (lastMs - sinceMs < patienceMs && readyMs > lastMs) continue;
+        // Where nothing comes nobody tries the verb again. A probe alone may find room in a log that has none for more.
+        else if (detail === full && readyMs - lastMs >= patienceMs) continue;
         else if (nowMs - sinceMs >= patienceMs) return { sinceMs: asPeopleCount(sinceMs), detail };
       }
       return null;

@@ -88,6 +88,28 @@ test('what failed once and is not tried again is over when the store was ready a
   expect(trouble()).toEqual({ sinceMs: 1000, detail: 'the disk is full' });
 });
 
+test('a full disk is over five seconds after the last that found it full, where the store is ready then, though nobody tries that again', async () => {
+  const wordsOf = (detail: string) => () => Promise.reject(new Problem('store.unavailable', detail));
+  for (const [detail, told] of [
+    ['database or disk is full', null],
+    ['another session locks one of the tables', expect.objectContaining({ sinceMs: 1000 })],
+  ] as const) {
+    const { clock, store, trouble } = stage({ put: wordsOf(detail), ready: async () => {} });
+    for (const ms of [6000, 4000]) {
+      await store.put({} as never).catch(() => {});
+      await pass(clock, ms);
+    }
+    await store.ready();
+    // A log that was moved may take what a probe writes, and not a delivery.
+    expect(trouble()).toMatchObject({ sinceMs: 1000, detail });
+    await pass(clock, 4000);
+    await store.ready();
+    expect(trouble()).toEqual(told);
+    await store.put({} as never).catch(() => {});
+    expect(trouble()).toMatchObject({ sinceMs: 1000, detail });
+  }
+});
+
 test('another problem than the store being away is none of its own', async () => {
   const { clock, store, trouble } = stage({
     put: () => Promise.reject(new Problem('store.refused', 'too strange')),
