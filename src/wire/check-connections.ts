@@ -8,6 +8,8 @@ import type { ProviderClient } from '../fetch/provider-client';
 import type { Answer } from '../model/answer';
 import { shellValue, shellWord } from '../model/shell-word';
 import { CheckFailure, type Found } from '../operations/check';
+import { systemClock } from '../tools/clock';
+import { storesAnswer } from './stores-answer';
 
 type Client = Pick<ProviderClient, 'organizations'>;
 type Book = Pick<ConnectionBook, 'connections' | 'sees' | 'refresh'>;
@@ -16,10 +18,10 @@ type Book = Pick<ConnectionBook, 'connections' | 'sees' | 'refresh'>;
  * Asks for the first page of organizations through every valid connection. A refused consent is a caution while another
  * connection is answered. Rejects with a sentence where one is not answered otherwise, where every consent was refused or
  * where there is none: `CheckFailure` where a user has to act, or nobody but the provider. Throws `store.key-missing` where a stored token cannot be
- * opened any more, whatever was opened before.
+ * opened any more, whatever was opened before, and `store.unavailable` where the connections cannot be read within 3 s.
  */
 export async function checkConnections(client: Client, book: Book): Promise<Found> {
-  await book.refresh();
+  await storesAnswer(book.refresh(), systemClock);
   const connections = book.connections();
   if (connections.length === 0) {
     const detail = 'there is no connection: no user has given consent, or each was revoked';

@@ -9,7 +9,8 @@ import type { Outbox, Store } from '../model/store';
 import { CheckFailure, type NotAsked } from '../operations/check';
 import { relayDefaults } from '../publish/relay-options';
 import type { PublishTarget } from '../publish/target';
-import { type Clock, endsWithin } from '../tools/clock';
+import type { Clock } from '../tools/clock';
+import { storesAnswer } from './stores-answer';
 
 type Ends = Pick<Store, 'topicEnds'>;
 
@@ -26,18 +27,12 @@ export async function refuseLogAlone(kafkaBrokers: string[] | null, store: Ends)
   );
 }
 
-/** Shorter than a check waits for a part: what is late here is the store. */
-const heardMsMax = 4000;
-
 /**
  * The same for a check of a process without brokers; throws `CheckFailure`, what the store throws, and `store.unavailable`
- * after 4 s.
+ * after 3 s.
  */
 export async function checkLogAlone(store: Ends, clock: Clock): Promise<NotAsked> {
-  const asked = topicsOf(store);
-  if (!(await endsWithin(asked, heardMsMax, clock)))
-    throw new Problem('store.unavailable', `the store gives no answer within ${heardMsMax / 1000} s`);
-  const topics = await asked;
+  const topics = await storesAnswer(topicsOf(store), clock);
   if (topics === null) return { skipped: 'KAFKA_BROKERS is not set: events go to the embedded log' };
   throw new CheckFailure(
     `KAFKA_BROKERS is not set here, and this store knows of events in Kafka (${topics}): without it a worker publishes nothing`,

@@ -26,6 +26,7 @@ import { probeOutcome } from './probe-outcome';
 import { type OwnProvider, providerApiOf } from './provider';
 import { sinksOf, testSinksOf } from './sinks';
 import type { StandIn } from './stand-in-store';
+import { storesAnswer } from './stores-answer';
 import { meterOf } from './sync';
 import { checkTopics } from './topics';
 
@@ -178,7 +179,7 @@ function checkDoors(
 ): Omit<CheckDoors, 'clockOffsetMs' | 'kafka'> {
   const { settings, missing, warnings } = loaded;
   const sinks = sinksOf(settings, null);
-  const listAlerts = () => alerts.listAlerts();
+  const listAlerts = () => storesAnswer(alerts.listAlerts(), systemClock);
   const isForWorkers = settings.role === 'receiver' && !canAskProvider(settings);
   return {
     settings: { missing: missing.map(({ name, text }) => `${name} ${text}`), warnings },
@@ -197,6 +198,7 @@ function kafkaDoor(
   ends: Pick<Store, 'topicEnds'> | null,
   alerts: Pick<Store, 'listAlerts'>,
 ): CheckDoors['kafka'] {
-  if (settings.kafkaBrokers !== null) return () => checkTopics(settings, () => alerts.listAlerts());
+  if (settings.kafkaBrokers !== null)
+    return () => checkTopics(settings, () => storesAnswer(alerts.listAlerts(), systemClock));
   return settings.role === 'receiver' || ends === null ? null : () => checkLogAlone(ends, systemClock);
 }

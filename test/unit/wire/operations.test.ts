@@ -1,9 +1,12 @@
 // Whether somebody evaluates alerts is told alike by the API and by the metric that Prometheus pages for.
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { loadSettings } from '../../../src/config';
 import type { Alert } from '../../../src/model/alert';
 import { Problem } from '../../../src/model/problem';
 import type { Store } from '../../../src/model/store';
 import type { Worker } from '../../../src/wire';
+import { checkConnections } from '../../../src/wire/check-connections';
 import { apiOf } from '../../../src/wire/operations';
 import type { OwnProvider } from '../../../src/wire/provider';
 import { anAlert } from '../alert/samples';
@@ -43,6 +46,30 @@ test('of a store that can be read and takes no writes nobody is known to be miss
     { state: 'failed', detail: 'database or disk is full' },
     { state: 'skipped', detail: 'not known while the store fails' },
   ]);
+});
+
+test('a store that hangs fails in its own line alone: what only it knows is left out, and all else is asked', async () => {
+  const never = () => new Promise<never>(() => {});
+  const store = { leaseFreeMs: never, listAlerts: never, ready: never } as unknown as Store;
+  const book = { connections: () => [], sees: () => new Set<string>(), refresh: never };
+  const client = { organizations: never } as unknown as Parameters<typeof checkConnections>[0];
+  const checkProvider = () => checkConnections(client, book);
+  const worker = { checkProvider, clockOffsetMs: () => null, connecting: {} } as unknown as Worker;
+  const receiver = createServer((_request, response) =>
+    response.end('{"uptime":"2026-01-01T00:00:00Z","versionInfo":{}}'),
+  );
+  await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
+  const alertmanager = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}`;
+  const named = loadSettings('command', { KAFKA_BROKERS: '127.0.0.1:1', ALERTMANAGER_URLS: alertmanager });
+  const lines = await apiOf(named, store, worker).check();
+  receiver.close();
+  const told = new Map(lines.map(({ name, state, detail }) => [name, `${state}: ${detail}`]));
+  expect(told.get('store')).toBe('failed: no answer within 5 s');
+  expect(told.get('provider')).toBe('skipped: not known while the store fails');
+  expect(told.get('sinks')).toBe(
+    'ok: 1 Alertmanager answers; what was taken is not known: the store does not answer',
+  );
+  expect(told.get('kafka')).toMatch(/^failed: .*127\.0\.0\.1:1/);
 });
 
 test('a worker whose alerts could not be written tells what it remembers', async () => {
