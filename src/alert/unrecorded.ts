@@ -35,11 +35,15 @@ export interface Unrecorded {
   record(answers: PostedAlert[]): void;
 }
 
-/** What a process learns without the store and tells under a name alone, so that its end can be told without a record. */
+/**
+ * What a process learns without writing to the store and tells under a name alone, so that its end can be told without a
+ * record: without the store at all, or from one that is read and takes no writes.
+ */
 const names: ConditionName[] = [
   'client-refused',
   'clock-off',
   'decryption-failed',
+  'delivery-secret-unopened',
   'kafka-unavailable',
   'provider-unavailable',
   'rate-limited',

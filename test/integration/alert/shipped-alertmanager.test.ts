@@ -117,6 +117,7 @@ describeWithNeighbour('Alertmanager', alertmanagerAvailable(), 'the shipped conf
     ]);
     await fire(
       'critical on-call TramlineStoreUnavailable',
+      'critical on-call TramlineStoreLogStuck',
       'critical on-call TramlineIntakeBudgetBurn slo=tramline-intake window=1h',
       'warning on-call TramlineBacklogOld',
     );

@@ -2,8 +2,9 @@
 // nobody hears of an end where nothing was told, or hears it twice.
 // Method: processes on a store in memory, a clock moved by hand, and sinks that keep what they were told last of each alert.
 import { type AlertingParts, makeAlerting } from '../../../src/alert/alerting';
+import { conditionRows } from '../../../src/alert/catalogue';
 import type { AlertSink, PostResult, SinkName } from '../../../src/alert/sink';
-import type { Condition } from '../../../src/model/alert';
+import type { Condition, ConditionName } from '../../../src/model/alert';
 import { Problem } from '../../../src/model/problem';
 import { makeHandClock } from '../../support/hand-clock';
 import { makeMemoryAlerts } from '../../support/memory-alerts';
@@ -14,6 +15,7 @@ const nameAlone = [
   'TramlineClientRefused',
   'TramlineClockOff',
   'TramlineDecryptionFailed',
+  'TramlineDeliverySecretUnopened',
   'TramlineKafkaUnavailable',
   'TramlineProviderUnavailable',
   'TramlineRateLimited',
@@ -81,15 +83,16 @@ function setUp() {
   return { clock, store, manager, pager, slack, sinks, start, pass, trouble };
 }
 
-/** The first process led, told that the store is away, and was killed before it could save that. */
-async function orphaned() {
+/** The first process led, told that the store is away, or of `name` while it takes no writes, and was killed before it could save that. */
+async function orphaned(name: ConditionName = 'store-unavailable') {
   const world = setUp();
   const first = world.start('a');
   await world.pass(40, first);
   world.store.away = true;
-  first.conditions.push(world.trouble());
+  first.conditions.push({ ...world.trouble(), name });
   await world.pass(10, first);
-  expect(world.sinks.map(({ open }) => [...open])).toEqual(Array(3).fill([`${storeAlert}{}`]));
+  const fingerprint = `${conditionRows[name].name}{}`;
+  expect(world.sinks.map(({ open }) => [...open])).toEqual(Array(3).fill([fingerprint]));
   await world.clock.advance(60_000);
   world.store.away = false;
   await world.store.holdLease('alerts', 'a', 0);
@@ -105,6 +108,16 @@ test('a page that was told while the store was away ends within two repetitions,
   expect(world.manager.ofStore()).toEqual([`${storeAlert} resolved`]);
   expect(world.pager.ofStore()).toEqual([`${storeAlert} resolved`]);
 });
+
+test.each(['store-log-stuck', 'delivery-secret-unopened'] as const)(
+  'a page of %s, which is read from a store that takes no writes, ends too where whoever told it was killed',
+  async (name) => {
+    const world = await orphaned(name);
+    await world.pass(120, world.start('b'));
+    expect([[...world.manager.open], [...world.pager.open]]).toEqual([[], []]);
+    expect(world.store.rows()).toEqual([]);
+  },
+);
 
 test('who begins to lead tells such ends once, to those that keep pages open, and stores nothing of them', async () => {
   const world = setUp();
@@ -205,14 +218,12 @@ test('an end is told when its state is known to be over, and not before', async 
   const atOnce = ['TramlineRateLimited resolved', `${storeAlert} resolved`];
   expect(world.pager.told.sort()).toEqual(atOnce);
   await world.pass(15, only);
-  expect(world.pager.told.slice(2)).toEqual([
-    'TramlineDecryptionFailed resolved',
-    'TramlineStoreLogStuck resolved',
-  ]);
+  const withinMinute = ['DecryptionFailed', 'DeliverySecretUnopened', 'StoreLogStuck'];
+  expect(world.pager.told.slice(2).sort()).toEqual(withinMinute.map((name) => `Tramline${name} resolved`));
   await world.pass(600 - 75, only);
-  expect(world.pager.told).toHaveLength(4);
+  expect(world.pager.told).toHaveLength(5);
   await world.pass(15, only);
-  expect(world.pager.told.slice(4)).toEqual(['TramlineProviderUnavailable resolved']);
+  expect(world.pager.told.slice(5)).toEqual(['TramlineProviderUnavailable resolved']);
   await world.pass(900, only);
   expect(world.pager.told).toHaveLength(nameAlone.length);
 });
