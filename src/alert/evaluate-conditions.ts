@@ -33,20 +33,16 @@ export interface ConditionOptions {
 /** Heartbeats are hours apart and consents end at their own minutes: one cause shows within a day. */
 const groupWithinMs = 86_400_000;
 const namedMax = 20;
-/** Where the first is told, the second is a part of it: where nothing can be written, nor can the store's file. */
-const explains: Partial<Record<ConditionName, ConditionName>> = { 'store-unavailable': 'store-log-stuck' };
 const detailMax = 1000;
 
 /**
- * A signal for each state but for those that another one explains; one for all of a name that began in numbers above `groupAbove`,
- * until none of them is left; and one for all origins of a provider that is away. The same told by several processes is one state, since the
+ * A signal for each state, but one for all of a name that began in numbers above `groupAbove`, until none of them is
+ * left, and one for all origins of a provider that is away. The same told by several processes is one state, since the
  * earliest. A text names at most 20 states, with at most 1,000 characters of detail each.
  */
 export function conditionSignals(conditions: Condition[], options: ConditionOptions): Signal[] {
   const byName = Map.groupBy(conditions, ({ name }) => name);
-  const explained = new Set([...byName.keys()].map((name) => explains[name]));
   return [...byName].flatMap(([name, named]) => {
-    if (explained.has(name)) return [];
     const states = distinct(named, options);
     if (name === 'provider-unavailable') return [ofProvider(states, options)];
     const storm = findStorm(
@@ -124,13 +120,7 @@ function toSignal(
 function signalOf(state: Condition, options: ConditionOptions): Signal {
   const { labels = {} } = state;
   const id = labels.subscription_id ?? labels.connection_id ?? 'ID';
-  const signal = toSignal(state, labels, detailOf(state, options), id, options);
-  const part = explains[state.name];
-  if (part === undefined) return signal;
-  return {
-    ...signal,
-    covers: { names: [conditionRows[part].name], subjects: [subjectOf({})], untilMs: null },
-  };
+  return toSignal(state, labels, detailOf(state, options), id, options);
 }
 
 /** As urgent as the one that ends first. Of at least one. */

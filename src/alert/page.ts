@@ -22,7 +22,9 @@ export function pageOf(alert: Alert): string {
   if (alert.resolvedAtMs !== null) {
     return textOf([
       `RESOLVED ${alert.name} (${alert.severity}) from ${start} to ${plainTime(alert.resolvedAtMs)}`,
-      folded_into === undefined ? over(alert) : `It goes on as a part of ${folded_into}.`,
+      folded_into === undefined
+        ? 'It is over; nothing is left to do.'
+        : `It goes on as a part of ${folded_into}.`,
       labelled('While it fired, it said', description),
     ]);
   }
@@ -37,19 +39,6 @@ export function pageOf(alert: Alert): string {
     labelled('First step', first_step),
     labelled('Runbook', runbook_url),
   ]);
-}
-
-/** What may be left to do once it is over, by the alert's name. */
-const afterwards: Record<string, string> = {
-  TramlineStoreUnavailable:
-    'What the provider gave up meanwhile the next sync finds; `tramline sync` begins one now.',
-  TramlineTopicDenied:
-    'A topic that was made anew holds only what was sent since: `tramline replay --kind KIND` sends the newest of each key again.',
-};
-
-function over({ name }: Alert): string {
-  const left = afterwards[name];
-  return left === undefined ? 'It is over; nothing is left to do.' : `It is over. ${left}`;
 }
 
 /** The ids to act on, also where the sentences name none. */

@@ -116,8 +116,11 @@ function endsAt(
   sinks: AlertSink[],
   options: UnrecordedOptions,
 ): Alert[] {
-  const conditions = known.map((name) => ({ name, sinceMs: nowMs, detail: '' }));
-  const passed = evaluate({ ...noInputs, conditions, nowMs }, { ...options, ...openOf([]) });
+  // Each by itself: beside another it might be told as a part of that.
+  const passed = known.flatMap((name) => {
+    const conditions = [{ name, sinceMs: nowMs, detail: '' }];
+    return evaluate({ ...noInputs, conditions, nowMs }, { ...options, ...openOf([]) });
+  });
   return converge({ passed, held: [] }, [], nowMs, options).map((alert) => {
     const { summary = '', owner = '', runbook_url = '' } = alert.annotations;
     const { severity } = alert;

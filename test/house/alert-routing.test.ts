@@ -74,12 +74,7 @@ function ownAlerts(nowMs: number): Told[] {
   const harmless = conditions
     .filter(({ name }) => name === 'clock-off' || name === 'delivery-secret-unopened')
     .map((condition): Condition => ({ ...condition, losesNothing: true }));
-  // Beside a store that takes nothing its log is no alert of its own.
-  const stuck = conditions.filter(({ name }) => name === 'store-log-stuck');
-  const all = [
-    ...worlds.map((inputs) => ({ ...inputs, conditions })),
-    ...[harmless, stuck].map((alone) => ({ ...noInputs, conditions: alone })),
-  ];
+  const all = [...worlds.map((inputs) => ({ ...inputs, conditions })), { ...noInputs, conditions: harmless }];
   const signals = all.flatMap((inputs) => evaluate({ ...inputs, nowMs }, options));
   const told = [...signals.map((signal) => anAlert(signal)), testPage];
   return told.map((alert) => ({ name: alert.name, labels: labelsOf(alert, alert.severity) }));

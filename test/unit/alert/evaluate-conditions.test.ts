@@ -112,19 +112,6 @@ test('consents that run out on one day are one incident, as urgent as the first 
   );
 });
 
-test('a log that cannot be moved is a part of a store that takes nothing, and no page of its own', () => {
-  const stuck = { name: 'store-log-stuck' as const, sinceMs: noonMs, detail: 'disk full' };
-  const away = { name: 'store-unavailable' as const, sinceMs: noonMs + minuteMs, detail: 'disk full' };
-  const told = afterwards([stuck], [], noonMs + minuteMs);
-  expect(told).toMatchObject([{ name: 'TramlineStoreLogStuck', state: 'firing', quietSinceMs: null }]);
-  const both = afterwards([stuck, away], told, noonMs + 2 * minuteMs);
-  expect(both).toMatchObject([
-    { name: 'TramlineStoreUnavailable', state: 'firing' },
-    { name: 'TramlineStoreLogStuck', quietSinceMs: noonMs + 2 * minuteMs },
-  ]);
-  expect(signalsOf([stuck, away]).map(({ name }) => name)).toEqual(['TramlineStoreUnavailable']);
-});
-
 test('the same told by several processes counts once', () => {
   expect(signalsOf([...silent(30), ...silent(30)])).toHaveLength(30);
   expect(signalsOf([...silent(51), ...silent(51)])[0]?.annotations.description).toMatch(/^51 subscriptions/);

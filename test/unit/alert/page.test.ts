@@ -37,16 +37,6 @@ test('a resolved alert says that it is over, and what it was', () => {
   ]);
 });
 
-test('what may be left to do after its end is said with it', () => {
-  const ended = { state: 'resolved', resolvedAtMs: noonMs + minuteMs, annotations } as const;
-  expect(pageOf(anAlert({ ...ended, name: 'TramlineStoreUnavailable' }))).toContain(
-    'It is over. What the provider gave up meanwhile the next sync finds; `tramline sync` begins one now.',
-  );
-  expect(pageOf(anAlert({ ...ended, name: 'TramlineTopicDenied' }))).toContain(
-    '`tramline replay --kind KIND`',
-  );
-});
-
 test('an alert that another one stands for does not say that it is over', () => {
   const folded = { ...annotations, folded_into: 'TramlineManyOrganizationsBlocked' };
   const page = pageOf(anAlert({ annotations: folded, state: 'resolved', resolvedAtMs: noonMs }));
