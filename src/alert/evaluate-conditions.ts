@@ -10,6 +10,7 @@ import { conditionRows } from './catalogue';
 import { findStorm } from './find-storm';
 import { fingerprintOf, subjectOf } from './fingerprint';
 import { firstStepFor } from './first-step';
+import { partsOf, withoutParts } from './part-of';
 import { plainMessage, plainName, plainTime } from './plain-text';
 import { signalOfRow } from './signal-of-row';
 import { timeOf } from './time-of-condition';
@@ -37,11 +38,12 @@ const detailMax = 1000;
 
 /**
  * A signal for each state, but one for all of a name that began in numbers above `groupAbove`, until none of them is
- * left, and one for all origins of a provider that is away. The same told by several processes is one state, since the
- * earliest. A text names at most 20 states, with at most 1,000 characters of detail each.
+ * left, one for all origins of a provider that is away, and none for what is a part of another that holds. The same told
+ * by several processes is one state, since the earliest. A text names at most 20 states, with at most 1,000 characters of detail each.
  */
 export function conditionSignals(conditions: Condition[], options: ConditionOptions): Signal[] {
-  const byName = Map.groupBy(conditions, ({ name }) => name);
+  const whole = withoutParts(conditions, (fingerprint) => options.startsAtMs.has(fingerprint));
+  const byName = Map.groupBy(whole, ({ name }) => name);
   return [...byName].flatMap(([name, named]) => {
     const states = distinct(named, options);
     if (name === 'provider-unavailable') return [ofProvider(states, options)];
@@ -120,7 +122,9 @@ function toSignal(
 function signalOf(state: Condition, options: ConditionOptions): Signal {
   const { labels = {} } = state;
   const id = labels.subscription_id ?? labels.connection_id ?? 'ID';
-  return toSignal(state, labels, detailOf(state, options), id, options);
+  const signal = toSignal(state, labels, detailOf(state, options), id, options);
+  const covers = partsOf(state.name);
+  return covers === undefined ? signal : { ...signal, covers };
 }
 
 /** As urgent as the one that ends first. Of at least one. */

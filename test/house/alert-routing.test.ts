@@ -6,6 +6,7 @@ import { parse } from 'yaml';
 import { labelsOf } from '../../src/alert/alertmanager-payload';
 import { conditionRows, organizationRows } from '../../src/alert/catalogue';
 import { type EvaluateOptions, evaluate } from '../../src/alert/evaluate';
+import { partOf } from '../../src/alert/part-of';
 import { quarantineGroupOf } from '../../src/alert/quarantine-groups';
 import { testAlert } from '../../src/alert/test-sinks';
 import type { AlertInputs, Condition, ConditionName } from '../../src/model/alert';
@@ -74,7 +75,11 @@ function ownAlerts(nowMs: number): Told[] {
   const harmless = conditions
     .filter(({ name }) => name === 'clock-off' || name === 'delivery-secret-unopened')
     .map((condition): Condition => ({ ...condition, losesNothing: true }));
-  const all = [...worlds.map((inputs) => ({ ...inputs, conditions })), { ...noInputs, conditions: harmless }];
+  const parts = conditions.filter(({ name }) => partOf[name] !== undefined);
+  const all = [
+    ...worlds.map((inputs) => ({ ...inputs, conditions })),
+    ...[harmless, parts].map((alone) => ({ ...noInputs, conditions: alone })),
+  ];
   const signals = all.flatMap((inputs) => evaluate({ ...inputs, nowMs }, options));
   const told = [...signals.map((signal) => anAlert(signal)), testPage];
   return told.map((alert) => ({ name: alert.name, labels: labelsOf(alert, alert.severity) }));

@@ -211,3 +211,42 @@ test('what several processes tell is told as who loses by it tells it', () => {
   );
   expect(annotations.until_when).toBe('no end: nothing is lost by it, however long it lasts');
 });
+
+describe('a log that is stuck', () => {
+  const stuck: Condition = { name: 'store-log-stuck', sinceMs: noonMs, detail: 'The disk is full.' };
+  const away: Condition = {
+    name: 'store-unavailable',
+    sinceMs: noonMs + 20_000,
+    detail: 'The disk is full.',
+  };
+  const states = (alerts: Alert[]) =>
+    Object.fromEntries(
+      alerts.map(({ name, state, quietSinceMs }) => [name, quietSinceMs === null ? state : 'held']),
+    );
+  const [log, store] = ['TramlineStoreLogStuck', 'TramlineStoreUnavailable'];
+
+  test('is told alone while the store takes writes, and with the store while it takes none', () => {
+    expect(signalsOf([stuck]).map(({ name }) => name)).toEqual([log]);
+    expect(signalsOf([stuck, away]).map(({ name }) => name)).toEqual([store]);
+  });
+
+  test('goes on in the store’s alert where it was told before, and says so', () => {
+    const before = afterwards([stuck], [], noonMs);
+    const both = afterwards([stuck, away], before, noonMs + 20_000);
+    expect(states(both)).toEqual({ [log]: 'held', [store]: 'firing' });
+    const later = afterwards([stuck, away], both, noonMs + 20_000 + holdMs);
+    expect(later.find(({ name }) => name === log)).toMatchObject({
+      state: 'resolved',
+      annotations: { folded_into: store },
+    });
+  });
+
+  test('that is seen last when a full disk has room again pages nobody; one that stays so does when the store’s alert has closed', () => {
+    const before = afterwards([stuck, away], [], noonMs);
+    const held = afterwards([stuck], before, noonMs + 1000);
+    expect(states(held)).toEqual({ [store]: 'held' });
+    const closed = afterwards([stuck], held, noonMs + 1000 + holdMs);
+    expect(states(closed)).toEqual({ [store]: 'resolved' });
+    expect(states(afterwards([stuck], closed, noonMs + 2000 + holdMs))).toMatchObject({ [log]: 'firing' });
+  });
+});

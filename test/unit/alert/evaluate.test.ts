@@ -87,7 +87,7 @@ test('a connection named by an e-mail address is told as one digest, in labels a
 test('every named condition pages under the name of its row', () => {
   const names = Object.keys(conditionRows) as ConditionName[];
   const conditions = names.map((name) => ({ name, sinceMs: noonMs, detail: '' }));
-  const signals = evaluated({ conditions });
+  const signals = conditions.flatMap((condition) => evaluated({ conditions: [condition] }));
   expect(signals.map((signal) => signal.name)).toEqual(names.map((name) => conditionRows[name].name));
   for (const { annotations } of signals) {
     expect(annotations.description).toMatch(/^It has been so since 2026-03-01T12:00:00Z\./);
@@ -278,11 +278,13 @@ test('every alert says until when nothing is lost, or why no such time is known'
   const names = Object.keys(conditionRows) as ConditionName[];
   const of = (inputs: Parameters<typeof evaluated>[0]) =>
     evaluated(inputs).map(({ name, annotations }) => [name, annotations.until_when]);
-  const words = of({
-    conditions: names.map((name) => ({ name, sinceMs: noonMs, detail: '' })),
-    quarantined: [{ reason: 'no-access', count: 1, oldestMs: noonMs }],
-    blocked: [aBlocked({ parked: 0 })],
-  });
+  const words = [
+    ...names.flatMap((name) => of({ conditions: [{ name, sinceMs: noonMs, detail: '' }] })),
+    ...of({
+      quarantined: [{ reason: 'no-access', count: 1, oldestMs: noonMs }],
+      blocked: [aBlocked({ parked: 0 })],
+    }),
+  ];
   expect(words).toHaveLength(names.length + 2);
   for (const one of words) {
     const either = /^(\d{4}-\d\d-\d\dT[\d:]+Z|not known: .+|no end(:| while) .+|nothing waits yet)$/;
