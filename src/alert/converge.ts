@@ -6,6 +6,7 @@ import type { Alert, Signal } from '../model/alert';
 import { fingerprintOf, subjectOf } from './fingerprint';
 import type { Gathered } from './gather';
 import { holdAnnotations, withoutHold } from './held-text';
+import { keptWhenOver } from './when-over';
 
 export interface ConvergeOptions {
   /** How long a state must have ended before its alert does: one that comes back meanwhile is the same incident. */
@@ -82,7 +83,7 @@ function raise(
   nowMs: number,
   holdMs: number,
 ): Alert {
-  const { name, severity, labels, annotations } = signal;
+  const { name, severity, labels } = signal;
   const coversUntilMs = signal.covers?.untilMs ?? null;
   if (alert === undefined || alert.state === 'resolved') {
     return {
@@ -91,7 +92,7 @@ function raise(
       severity,
       state: 'firing',
       labels,
-      annotations,
+      annotations: signal.annotations,
       startsAtMs: startOf(signal, alert, nowMs),
       resolvedAtMs: null,
       quietSinceMs: null,
@@ -100,6 +101,7 @@ function raise(
       sent: alert?.sent ?? {},
     };
   }
+  const annotations = keptWhenOver(alert, signal.annotations);
   const same =
     alert.severity === severity &&
     alert.quietSinceMs === null &&

@@ -14,6 +14,7 @@ import { partsOf, withoutParts } from './part-of';
 import { plainMessage, plainName, plainTime } from './plain-text';
 import { signalOfRow } from './signal-of-row';
 import { timeOf } from './time-of-condition';
+import { whenOverOf } from './when-over';
 
 export interface ConditionOptions {
   /** More states of one name than this within a day are one incident. */
@@ -71,9 +72,11 @@ function distinct(named: Condition[], { startsAtMs }: ConditionOptions): Conditi
     const labels = labelsOf(condition);
     const fingerprint = fingerprintOfState(condition);
     const twin = known.get(fingerprint);
+    const whenOver = twin?.whenOver ?? condition.whenOver;
     const begunMs = twin?.sinceMs ?? startsAtMs.get(fingerprint) ?? condition.sinceMs;
     known.set(fingerprint, {
       ...(twin ?? { ...condition, labels }),
+      ...(whenOver === undefined ? {} : { whenOver }),
       sinceMs: Math.min(condition.sinceMs, begunMs),
     });
   }
@@ -116,7 +119,10 @@ function toSignal(
   const firstStep = firstStepFor(of.firstStep ?? row.firstStep, id);
   const { severity, annotations: further, sentence } = time;
   const sentences = [what, since, sentence];
-  return signalOfRow({ ...row, severity, firstStep }, { labels, sentences, further, sinceMs });
+  return signalOfRow(
+    { ...row, severity, firstStep },
+    { labels, sentences, further: { ...further, ...whenOverOf(of) }, sinceMs },
+  );
 }
 
 function signalOf(state: Condition, options: ConditionOptions): Signal {

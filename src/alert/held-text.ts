@@ -29,7 +29,7 @@ export function withoutHold(annotations: Record<string, string>): Record<string,
   return own;
 }
 
-/** The alert as people are told of it: one that is held asks nobody to act. The same object when it is not. */
+/** The alert as people are told of it: one that is held asks nobody to act, but for what its end leaves to do. The same object when it is not. */
 export function toldOf(alert: Alert): Alert {
   const { over_since: since, closes_at: until, goes_on_as: as } = alert.annotations;
   if (alert.state !== 'firing' || since === undefined || until === undefined) return alert;
@@ -53,12 +53,14 @@ function overWords(since: string, goesOnAs: string | undefined): string {
 
 /** What is left of an alert's annotations where nobody has to act. */
 function idleText({ name, annotations }: Alert, summary: string, firstStep: string): Record<string, string> {
-  const { owner, runbook_url } = annotations;
+  const { owner, runbook_url, goes_on_as, folded_into } = annotations;
+  const left = (goes_on_as ?? folded_into) === undefined ? annotations.when_over : undefined;
   return {
     summary,
-    description: `Nobody has to act on it. It told: ${annotations.summary ?? name}`,
+    description: `${left ?? 'Nobody has to act on it.'} It told: ${annotations.summary ?? name}`,
     ...(owner === undefined ? {} : { owner }),
-    first_step: firstStep,
+    first_step: left ?? firstStep,
+    ...(left === undefined ? {} : { when_over: left }),
     ...(runbook_url === undefined ? {} : { runbook_url }),
   };
 }

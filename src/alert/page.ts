@@ -17,13 +17,16 @@ export function pageOf(alert: Alert): string {
     folded_into,
     until_when,
     closes_at,
+    when_over: whenOver,
   } = alert.annotations;
   const start = plainTime(alert.startsAtMs);
   if (alert.resolvedAtMs !== null) {
     return textOf([
       `RESOLVED ${alert.name} (${alert.severity}) from ${start} to ${plainTime(alert.resolvedAtMs)}`,
       folded_into === undefined
-        ? 'It is over; nothing is left to do.'
+        ? whenOver === undefined
+          ? 'It is over; nothing is left to do.'
+          : `It is over. ${whenOver}`
         : `It goes on as a part of ${folded_into}.`,
       labelled('While it fired, it said', description),
     ]);

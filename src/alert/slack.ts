@@ -114,7 +114,7 @@ export function messageOf(alert: Alert): SlackMessage {
 
 /**
  * What began and ended, a line each, the worst first, with who acts where and until when; the first stand for the rest.
- * At most 20 lines of 140 characters, each with an address of at most 300.
+ * At most 20 lines of 140 characters, each with an address of at most 300, or as many of what is left to do.
  */
 export function digestOf(alerts: Alert[]): SlackMessage {
   const firing = alerts.filter(({ state }) => state === 'firing');
@@ -142,7 +142,9 @@ function lineOf({ state, name, severity, labels, annotations }: Alert): string {
     .map((value) => plainName(value, lineMax))
     .join(' ');
   const line = cut(`${state === 'firing' ? 'FIRING' : 'RESOLVED'} ${name} (${severity}) ${subject}`, lineMax);
-  if (state !== 'firing') return line;
+  const { folded_into: into, when_over: left } = annotations;
+  if (state !== 'firing')
+    return left === undefined || into !== undefined ? line : `${line}; ${cut(left, lineMax)}`;
   const { owner, kept_until: kept, action_url: where, closes_at: closes } = annotations;
   const until = lossOf(annotations);
   if (closes !== undefined) return `${line}; over, closes at ${closes}`;

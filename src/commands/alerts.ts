@@ -94,10 +94,11 @@ function isOver({ annotations }: AlertView): boolean {
 }
 
 function overText(annotations: AlertView['annotations'], nowMs: number): string {
-  const { over_since: since, closes_at: until = '', goes_on_as: as } = annotations;
+  const { over_since: since, closes_at: until = '', goes_on_as: as, when_over: left } = annotations;
   const ended = since === undefined ? '' : ` since ${agedTime(since, nowMs)}`;
   const what = as === undefined ? 'It is over' : `It goes on as ${as}`;
-  return `${what}${ended}: nobody has to act. It closes at ${until} unless it comes back.`;
+  const act = left === undefined ? ': nobody has to act.' : `. ${left}`;
+  return `${what}${ended}${act} It closes at ${until} unless it comes back.`;
 }
 
 /** Whoever reads there does not know of it. */

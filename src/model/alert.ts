@@ -62,6 +62,8 @@ export interface Condition {
   overAtMs?: number;
   /** What to do about this one, where it is not what its name asks for. */
   firstStep?: string;
+  /** What is left to do once it is over, in one sentence, where that is not what its name says. */
+  whenOver?: string;
   /** Nothing is lost by it, however long it lasts, whatever its name stands for otherwise. */
   losesNothing?: boolean;
 }

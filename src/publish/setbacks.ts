@@ -5,9 +5,11 @@
  * it with the first success.
  */
 import type { Condition } from '../model/alert';
+import { topicOf } from '../model/event';
+import { shellWord } from '../model/shell-word';
 import type { HeldPartition } from '../model/store';
 import { type BackoffBounds, backoffMs } from '../tools/backoff';
-import { isOfClient, isOfTopic, needsSomebody } from './classify-error';
+import { isOfClient, isOfTopic, kindOf, needsSomebody } from './classify-error';
 import type { Failure } from './target';
 
 export interface SetbackOptions {
@@ -153,12 +155,22 @@ function topicsDenied(setbacks: Setback[]): Condition[] {
     labels: { topic },
     sinceMs: Math.min(...ofTopic.map(({ sinceMs }) => sinceMs)),
     detail: deniedWords(topic, ofTopic),
+    ...(ofTopic.some(({ failure }) => failure.kind === 'missing') ? { whenOver: madeAnew(topic) } : {}),
   }));
 }
 
 /** Of a topic that is denied before anything could be sent, as of one that a send was refused for. */
 export function topicDenied(topic: string, code: string, sinceMs: number): Condition {
-  return { name: 'topic-denied', labels: { topic }, sinceMs, detail: wholeDenied(topic, code) };
+  const left = kindOf(code) === 'missing' ? { whenOver: madeAnew(topic) } : {};
+  return { name: 'topic-denied', labels: { topic }, sinceMs, detail: wholeDenied(topic, code), ...left };
+}
+
+const eventKinds = ['equipment', 'field-operation', 'organization-access'] as const;
+
+/** Of a topic that is not there: whether it ever was is not known here. */
+function madeAnew(topic: string): string {
+  const kind = eventKinds.find((one) => topic.endsWith(topicOf('', one))) ?? 'KIND';
+  return `A topic that was made anew holds only what was sent since: \`tramline replay --kind ${shellWord(kind)}\` sends the newest event of each key there.`;
 }
 
 function wholeDenied(topic: string, code: string): string {

@@ -592,6 +592,11 @@ test('of an alert that is only held it is said that it is over, and nobody is as
     'nobody has to act. It closes at 2025-03-01T10:01:15Z unless it comes back.',
   );
   expect(out).not.toMatch(/Somebody must accept|Send the address/);
+  const gap = { ...held, annotations: { ...held.annotations, when_over: 'A sync finds the rest.' } };
+  Object.assign(shell.sample.store, { listAlerts: async () => [gap] });
+  const left = (await shell.run('alerts')).out.replace(/\s+/g, ' ');
+  expect(left).toContain('. A sync finds the rest. It closes at');
+  expect(left).not.toContain('nobody has to act');
   expect(out.indexOf('TramlineRateLimited')).toBeLessThan(out.indexOf('TramlineTermsRequired'));
   Object.assign(shell.sample.store, { listAlerts: async () => [{ ...held, labels: {} }] });
   const alone = (await shell.run('alerts')).out;

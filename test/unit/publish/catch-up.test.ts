@@ -89,6 +89,10 @@ test.each(['TOPIC_AUTHORIZATION_FAILED', 'UNKNOWN_TOPIC_OR_PARTITION'])(
       labels: { topic: 't' },
       detail: `Nothing can be written to topic t: ${refused}. Its events are kept and wait.`,
       sinceMs: 1_000_000,
+      ...(refused === 'UNKNOWN_TOPIC_OR_PARTITION' && {
+        whenOver:
+          'A topic that was made anew holds only what was sent since: `tramline replay --kind KIND` sends the newest event of each key there.',
+      }),
     };
     expect(relay.conditions()).toEqual([condition]);
     await clock.advance(5000);

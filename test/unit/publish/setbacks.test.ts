@@ -62,6 +62,19 @@ test('a topic that is denied is set aside whole, once for all partitions that sa
   expect(setbacks.conditions(10_000)).toEqual([]);
 });
 
+test('a topic that is missing says what is left to do when it is there again, with the command for its kind', () => {
+  const whenOverOf = (topic: string, ...failed: Parameters<typeof failure>) => {
+    const setbacks = makeSetbacks(options);
+    setbacks.failed({ topic, partition: 0, partitions: 1 }, failure(...failed), 0);
+    return setbacks.conditions(0).map(({ whenOver }) => whenOver);
+  };
+  const missing = ['missing', 'UNKNOWN_TOPIC_OR_PARTITION'] as const;
+  expect(whenOverOf('farm.field-operation.v1', ...missing)).toEqual([
+    'A topic that was made anew holds only what was sent since: `tramline replay --kind field-operation` sends the newest event of each key there.',
+  ]);
+  expect(whenOverOf('farm.field-operation.v1', 'denied', 'TOPIC_AUTHORIZATION_FAILED')).toEqual([undefined]);
+});
+
 describe('a topic that is denied by some of its brokers', () => {
   const denied = failure('denied', 'TOPIC_AUTHORIZATION_FAILED');
   const whole = { topic: 't', partition: 0, partitions: 1 };
