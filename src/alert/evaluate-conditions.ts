@@ -32,6 +32,11 @@ export interface ConditionOptions {
   nowMs: number;
 }
 
+/** `sinceMs` is that of its alert; what it says now may be known for a shorter time, as another cause or since a start. */
+interface State extends Condition {
+  knownSinceMs: number;
+}
+
 /** Heartbeats are hours apart and consents end at their own minutes: one cause shows within a day. */
 const groupWithinMs = 86_400_000;
 const namedMax = 20;
@@ -63,8 +68,8 @@ export function conditionSignals(conditions: Condition[], options: ConditionOpti
 /**
  * Each once, as who loses by it tells it. A process that was started anew knows less of the beginning than the alert that is open.
  */
-function distinct(named: Condition[], { startsAtMs }: ConditionOptions): Condition[] {
-  const known = new Map<string, Condition>();
+function distinct(named: Condition[], { startsAtMs }: ConditionOptions): State[] {
+  const known = new Map<string, State>();
   const byLoss = named.toSorted(
     (left, right) => Number(left.losesNothing ?? 0) - Number(right.losesNothing ?? 0),
   );
@@ -75,7 +80,7 @@ function distinct(named: Condition[], { startsAtMs }: ConditionOptions): Conditi
     const whenOver = twin?.whenOver ?? condition.whenOver;
     const begunMs = twin?.sinceMs ?? startsAtMs.get(fingerprint) ?? condition.sinceMs;
     known.set(fingerprint, {
-      ...(twin ?? { ...condition, labels }),
+      ...(twin ?? { ...condition, labels, knownSinceMs: condition.sinceMs }),
       ...(whenOver === undefined ? {} : { whenOver }),
       sinceMs: Math.min(condition.sinceMs, begunMs),
     });
@@ -105,7 +110,7 @@ function openUntil(name: ConditionName, { openMany, unlearned, nowMs }: Conditio
 
 /** `labels` are the signal's; what the state ends with is read from `of`. */
 function toSignal(
-  of: Condition,
+  of: State,
   labels: IdentityLabels,
   what: string,
   id: string,
@@ -115,7 +120,7 @@ function toSignal(
   const begunMs = options.startsAtMs.get(fingerprintOf(row.name, labels)) ?? of.sinceMs;
   const sinceMs = Math.min(of.sinceMs, begunMs);
   const time = timeOf({ ...of, sinceMs }, options.journalMs, row.severity, options.nowMs);
-  const since = `It has been so since ${plainTime(sinceMs)}.`;
+  const since = sinceWords(plainTime(sinceMs), plainTime(of.knownSinceMs));
   const firstStep = firstStepFor(of.firstStep ?? row.firstStep, id);
   const { severity, annotations: further, sentence } = time;
   const sentences = [what, since, sentence];
@@ -125,7 +130,14 @@ function toSignal(
   );
 }
 
-function signalOf(state: Condition, options: ConditionOptions): Signal {
+/** A cause that came while the alert of another was open has not been so since that one began. */
+function sinceWords(begun: string, known: string): string {
+  return begun < known
+    ? `The alert is open since ${begun}; this is known since ${known}.`
+    : `It has been so since ${begun}.`;
+}
+
+function signalOf(state: State, options: ConditionOptions): Signal {
   const { labels = {} } = state;
   const id = labels.subscription_id ?? labels.connection_id ?? 'ID';
   const signal = toSignal(state, labels, detailOf(state, options), id, options);
@@ -134,18 +146,19 @@ function signalOf(state: Condition, options: ConditionOptions): Signal {
 }
 
 /** As urgent as the one that ends first. Of at least one. */
-function ofMany(states: Condition[], untilMs: number, options: ConditionOptions): Signal {
+function ofMany(states: State[], untilMs: number, options: ConditionOptions): Signal {
   const sorted = states.toSorted(
     (left, right) =>
       (left.endsAtMs ?? left.sinceMs) - (right.endsAtMs ?? right.sinceMs) ||
       (idOf(left) < idOf(right) ? -1 : 1),
   );
-  const [first] = sorted as [Condition];
+  const [first] = sorted as [State];
   const count = sorted.length === 1 ? `1 ${kindOf(first)}` : `${sorted.length} ${kindOf(first)}s at once`;
   const more = sorted.length - namedMax;
   const named = sorted.slice(0, namedMax).map((state) => plainName(idOf(state), 80));
   const list = `${named.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
-  const oldest = { ...first, sinceMs: earliest(sorted) };
+  const sinceMs = earliest(sorted);
+  const oldest = { ...first, sinceMs, knownSinceMs: sinceMs };
   const what = `${count}: ${list}. The first: ${detailOf(first, options)}`;
   return {
     ...toSignal(oldest, { scope: 'many' }, what, 'ID', options),
@@ -154,9 +167,9 @@ function ofMany(states: Condition[], untilMs: number, options: ConditionOptions)
 }
 
 /** Which of its origins were asked is no matter of the incident's identity. */
-function ofProvider(states: Condition[], options: ConditionOptions): Signal {
+function ofProvider(states: State[], options: ConditionOptions): Signal {
   const sorted = states.toSorted((left, right) => left.sinceMs - right.sinceMs);
-  const [first] = sorted as [Condition];
+  const [first] = sorted as [State];
   const details = sorted.slice(0, namedMax).map((state) => {
     const detail = detailOf(state, options);
     const origin = idOf(state);

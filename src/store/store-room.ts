@@ -19,6 +19,10 @@ export interface StoreRoom {
 const trustedMs = 1000;
 const trustedNearMs = 100;
 
+/** Neither the disk nor the database is to blame. */
+const raiseIt =
+  'Raise STORE_BYTES_MAX, or lower JOURNAL_DAYS, EVENT_DAYS or EVENT_BYTES_MAX, and start again: `tramline config` shows them.';
+
 /** `bytesMax` null: there is no bound, and nothing is measured. */
 export function makeStoreRoom(
   store: Pick<Inspection, 'storeBytes'>,
@@ -61,7 +65,7 @@ export function makeStoreRoom(
     conditions() {
       if (fullSinceMs === null) return [];
       const detail = `The store holds ${measured.bytes} bytes, and STORE_BYTES_MAX allows ${bound}: deliveries are answered 503.`;
-      return [{ name: 'store-unavailable', sinceMs: fullSinceMs, detail }];
+      return [{ name: 'store-unavailable', sinceMs: fullSinceMs, detail, firstStep: raiseIt }];
     },
   };
 }

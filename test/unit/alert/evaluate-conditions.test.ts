@@ -212,6 +212,18 @@ test('what several processes tell is told as who loses by it tells it', () => {
   expect(annotations.until_when).toBe('no end: nothing is lost by it, however long it lasts');
 });
 
+test('a cause that took over an open alert has not been so since that began: both times are told', () => {
+  const full: Condition = { name: 'store-unavailable', sinceMs: noonMs, detail: 'The disk is full.' };
+  const open = afterwards([full], [], noonMs);
+  const grown = { ...full, sinceMs: noonMs + minuteMs, detail: 'STORE_BYTES_MAX is reached.' };
+  const said = (conditions: Condition[]) => signalsOf(conditions, open)[0]?.annotations.description;
+  expect(said([grown])).toContain(
+    'STORE_BYTES_MAX is reached. The alert is open since 2026-03-01T12:00:00Z; this is known since 2026-03-01T12:01:00Z.',
+  );
+  expect(said([grown, full])).toContain('; this is known since 2026-03-01T12:01:00Z.');
+  expect(said([full])).toContain('It has been so since 2026-03-01T12:00:00Z.');
+});
+
 describe('a log that is stuck', () => {
   const stuck: Condition = { name: 'store-log-stuck', sinceMs: noonMs, detail: 'The disk is full.' };
   const away: Condition = {

@@ -48,6 +48,23 @@ test('of a store that can be read and takes no writes nobody is known to be miss
   ]);
 });
 
+test('a store that has grown to its bound is told in a sentence, with the setting to raise', async () => {
+  const ok = async () => {};
+  const store = {
+    ready: ok,
+    storeBytes: async () => 2_000_000_000,
+    listAlerts: async () => [],
+    leaseFreeMs: ok,
+  };
+  const bounded = loadSettings('command', { STORE_BYTES_MAX: '1073741824' });
+  const lines = await apiOf(bounded, store as unknown as Store, null).check();
+  expect(lines.find(({ name }) => name === 'store')).toMatchObject({
+    state: 'failed',
+    detail: 'it has grown to the 1073741824 bytes of STORE_BYTES_MAX: deliveries are answered 503',
+    next: expect.stringContaining('Raise STORE_BYTES_MAX'),
+  });
+});
+
 test('a store that hangs fails in its own line alone: what only it knows is left out, and all else is asked', async () => {
   const never = () => new Promise<never>(() => {});
   const store = { leaseFreeMs: never, listAlerts: never, ready: never } as unknown as Store;
