@@ -545,6 +545,16 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'several stores on one 
     expect(events.map(({ record }) => record.key)).toEqual(['4711/equipment/1']);
   });
 
+  /** Until so many wait for a lock. */
+  const untilWaiting = (client: Client, count: number) =>
+    until(
+      async () => {
+        const { rows } = await client.query('SELECT 1 FROM pg_locks WHERE NOT granted');
+        return rows.length >= count;
+      },
+      { withinMs: 2000, what: `${count} to wait` },
+    );
+
   test('who finds records of a topic gone waits for who is giving numbers, and whoever comes later gets one above', async () => {
     const [finder, other] = stores as [Store, Store];
     await put(other, ['1', '2']);
@@ -555,18 +565,10 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'several stores on one 
     // Above what the clock would say.
     await giving.query(`INSERT INTO sequences (key, sequence) VALUES ('4711/equipment/9', 2000000000001)`);
     const page = { topic: 'tramline.equipment.v1', partition: 0, nextOffset: '20', records: [], lost: 20 };
-    const waiting = (count: number) =>
-      until(
-        async () => {
-          const { rows } = await giving.query('SELECT 1 FROM pg_locks WHERE NOT granted');
-          return rows.length >= count;
-        },
-        { withinMs: 2000, what: `${count} to wait` },
-      );
     const found = finder.noteFound(page);
-    await waiting(1);
+    await untilWaiting(giving, 1);
     const later = finish(other, one!, '1', 'a');
-    await waiting(2);
+    await untilWaiting(giving, 2);
     await giving.query('COMMIT');
     await giving.end();
     await Promise.all([found, later]);
@@ -587,19 +589,11 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'several stores on one 
     const holder = new Client({ connectionString: url });
     await holder.connect();
     await holder.query('BEGIN; LOCK TABLE listings IN ACCESS EXCLUSIVE MODE');
-    const waiting = (count: number) =>
-      until(
-        async () => {
-          const { rows } = await holder.query('SELECT 1 FROM pg_locks WHERE NOT granted');
-          return rows.length >= count;
-        },
-        { withinMs: 2000, what: `${count} to wait` },
-      );
     const topic = 'tramline.equipment.v1';
     const found = finder.noteFound({ topic, partition: 0, nextOffset: '0', records: [], lost: 5 });
-    await waiting(1);
+    await untilWaiting(holder, 1);
     const released = other.releaseQuarantine(entry!.id);
-    await waiting(2);
+    await untilWaiting(holder, 2);
     await holder.query('COMMIT');
     await holder.end();
     await Promise.all([found, released]);

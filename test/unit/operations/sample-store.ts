@@ -1,10 +1,12 @@
 // A store with one of everything, as far as operators see it. It answers; it promises nothing about being durable.
+
 import type { Alert } from '../../../src/model/alert';
 import type { SealedConnection } from '../../../src/model/connection';
 import type { ConnectionsApi, ConnectionView, ConsentView } from '../../../src/model/consent';
 import type { PublishedEvent } from '../../../src/model/event';
 import { completeRecord } from '../../../src/model/event';
 import type { QuarantineView, TaskView } from '../../../src/model/inspection';
+import { emptyLedger } from '../../../src/model/ledger';
 import {
   type AccessChange,
   type Forgotten,
@@ -268,7 +270,7 @@ export function makeSampleStore(): SampleStore {
                 ? { of, what: 'delivery', steps: forgottenSteps }
                 : null,
         ),
-      ledger: async () => answer({ ...emptyLedger, accepted: 9, published: 5, merged: 3, parked: 1 }),
+      ledger: async () => answer({ ...emptyLedger(), accepted: 9, published: 5, merged: 3, parked: 1 }),
     },
   };
   function answer<Value>(value: Value): Value {
@@ -284,17 +286,3 @@ export function makeSampleStore(): SampleStore {
   }
   return sample;
 }
-
-export const emptyLedger = {
-  accepted: 0,
-  published: 0,
-  merged: 0,
-  unchanged: 0,
-  gone: 0,
-  acted: 0,
-  ignored: 0,
-  parked: 0,
-  quarantined: 0,
-  discarded: 0,
-  waiting: 0,
-};
