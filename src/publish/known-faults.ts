@@ -31,7 +31,7 @@ export interface KnownFaults extends Told {
   sent(written: ReadonlySet<string>, failed: ReadonlySet<string>): void;
   /** All that was picked could be written; `drained`: and nothing unsent is left outside those that are held. */
   couldWriteBut(held: HeldPartition[], drained: boolean): void;
-  /** Another may lead: what was told before goes on to be, until one does. */
+  /** Another may lead: what is told of topics goes on to be, until one does. Before what was met is forgotten. */
   clear(): void;
   /** Another leads, and tells what it knows. */
   leave(): void;
@@ -43,7 +43,7 @@ export interface FaultParts {
   trouble: Trouble;
 }
 
-/** As long as an alert of a denied topic is kept that nobody tells of after a start. */
+/** As long as is told of a denied topic what nobody met since. */
 const toldMsMax = 900_000;
 
 /** Keeps the name of each topic that is written, which are few. What was told before is told on for 15 minutes at most. Never throws. */
@@ -51,8 +51,9 @@ export function makeKnownFaults(
   { setbacks, catchUp, trouble }: FaultParts,
   { clock, liveTopics }: Pick<RelayOptions, 'clock' | 'liveTopics'>,
 ): KnownFaults {
-  let told: ToldTopic[] = [];
-  let ledFromMs = 0;
+  /** What was told of topics until somebody else began to lead, by another or here. */
+  let told: Condition[] = [];
+  let toldFromMs = 0;
   const well = new Set<string>();
   /** Those that were held when nothing else was unsent; null before. */
   let others: Set<string> | null = null;
@@ -62,23 +63,24 @@ export function makeKnownFaults(
   const isWell = (topic: string) => well.has(topic) || (others !== null && !others.has(topic));
 
   const untilKnown = () =>
-    clock.steadyMs() - ledFromMs < toldMsMax ? told.filter(({ topic }) => !isWell(topic)) : [];
+    clock.steadyMs() - toldFromMs < toldMsMax
+      ? told.filter(({ labels }) => labels?.topic === undefined || !isWell(labels.topic))
+      : [];
 
-  const toldBefore = () =>
-    untilKnown().map(
-      ({ topic, sinceMs }): Condition => ({
-        name: 'topic-denied',
-        labels: { topic },
-        sinceMs,
-        detail: `Nothing could be written to topic ${topic} before another process took over, and nothing was written there since.`,
-      }),
-    );
+  /** Of each topic what is known best: what a send met, then what a reading did, then what was told before. */
+  const byTopic = () => {
+    const known = new Map<string | undefined, Condition[]>();
+    for (const part of [setbacks.conditions(clock.steadyMs()), catchUp.conditions(), untilKnown()])
+      for (const [topic, some] of Map.groupBy(part, ({ labels }) => labels?.topic))
+        if (!known.has(topic)) known.set(topic, some);
+    return [...known.values()].flat();
+  };
 
   return {
     takeOver(topics) {
-      const known = new Set(topics.map(({ topic }) => topic));
-      told = [...topics, ...told.filter(({ topic }) => !known.has(topic))];
-      if (told.length === topics.length) ledFromMs = clock.steadyMs();
+      if (told.length === 0) toldFromMs = clock.steadyMs();
+      const known = new Set(told.map(({ labels }) => labels?.topic));
+      told = [...told, ...topics.filter(({ topic }) => !known.has(topic)).map(toldBefore)];
     },
     sends() {
       could = { kafka: false, all: false };
@@ -96,7 +98,9 @@ export function makeKnownFaults(
       could = { kafka: isOfTopics && setbacks.unavailable() === null, all: held.length === 0 };
     },
     clear() {
-      told = untilKnown();
+      const before = told;
+      told = byTopic().filter(({ name }) => name === 'topic-denied');
+      if (told.some((one) => !before.includes(one))) toldFromMs = clock.steadyMs();
       well.clear();
       others = null;
       could = { kafka: false, all: false };
@@ -105,11 +109,7 @@ export function makeKnownFaults(
       told = [];
     },
     conditions() {
-      const met = new Map<string | undefined, Condition[]>();
-      for (const part of [setbacks.conditions(clock.steadyMs()), catchUp.conditions(), toldBefore()])
-        for (const [topic, some] of Map.groupBy(part, ({ labels }) => labels?.topic))
-          if (!met.has(topic)) met.set(topic, some);
-      const conditions = [...met.values()].flat().map((one) => withRemedy(one, liveTopics));
+      const conditions = byTopic().map((one) => withRemedy(one, liveTopics));
       const ofTarget = trouble.condition();
       if (ofTarget === null) return conditions;
       return [ofTarget, ...conditions.filter(({ name }) => name !== ofTarget.name)];
@@ -122,5 +122,15 @@ export function makeKnownFaults(
       ];
     },
     isOver: (name, { topic }) => name === 'topic-denied' && topic !== undefined && isWell(topic),
+  };
+}
+
+/** As an alert tells it that another process left. */
+function toldBefore({ topic, sinceMs }: ToldTopic): Condition {
+  return {
+    name: 'topic-denied',
+    labels: { topic },
+    sinceMs,
+    detail: `Nothing could be written to topic ${topic} before another process took over, and nothing was written there since.`,
   };
 }

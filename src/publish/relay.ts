@@ -200,9 +200,9 @@ class OutboxRelay implements Relay {
     this.trouble.asks();
     if (await this.lease.confirm()) return true;
     this.trouble.over();
-    this.faults.leave();
     this.trouble.wait(Math.min(standbyLookMs, this.options.leaseMs / 10));
     await this.stepDown();
+    this.faults.leave();
     return false;
   }
 

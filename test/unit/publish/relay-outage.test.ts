@@ -351,6 +351,31 @@ test('of a topic of a former prefix it is told which migration creates it, and o
   ]);
 });
 
+test.each([
+  ['denied', 'TOPIC_AUTHORIZATION_FAILED'],
+  ['missing', 'UNKNOWN_TOPIC_OR_PARTITION'],
+] as const)(
+  'a relay that met a topic that is %s goes on telling so while it stands back for Kafka to be there',
+  async (kind, code) => {
+    const { clock, outbox, first } = setUp();
+    const { relay, target } = first;
+    target.script.push(failAll(kind, code));
+    await relay.step();
+    const met = relay.conditions();
+    expect(met).toMatchObject([{ name: 'topic-denied', labels: { topic: 't' } }]);
+    outbox.add({ topic: 'u', key: 'b' });
+    target.send = async (batches) => failAll('retry', 'CONNECTION')(batches);
+    target.openProblems = away('publish.unavailable');
+    for (let elapsedMs = 0; elapsedMs < 120_000; elapsedMs += 500) {
+      await relay.step();
+      expect(relay.conditions()).toEqual(expect.arrayContaining(met));
+      await clock.advance(500);
+    }
+    await clock.advance(900_000);
+    expect(relay.conditions()).not.toEqual(expect.arrayContaining(met));
+  },
+);
+
 describe('of topics that were told to be denied before this one led', () => {
   const toldTopics = async () => ['t', 'u'].map((topic) => ({ topic, sinceMs: beganMs }));
   const over = ({ relay }: { relay: Relay }) =>
