@@ -578,25 +578,41 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'several stores on one 
     expect(rows.map(({ sequence }) => sequence)).toEqual([2_000_000_000_022, 2_000_000_000_022]);
   });
 
+  /** `act` of another process begins while records are found gone, and has to wait for that. */
+  async function besideLost(act: () => Promise<unknown>): Promise<void> {
+    const holder = new Client({ connectionString: url });
+    await holder.connect();
+    await holder.query('BEGIN; LOCK TABLE listings IN ACCESS EXCLUSIVE MODE');
+    const page = { topic: 'tramline.equipment.v1', partition: 0, nextOffset: '0', records: [], lost: 5 };
+    const found = stores[0]!.noteFound(page);
+    await untilWaiting(holder, 1);
+    const acted = act();
+    await untilWaiting(holder, 2);
+    await holder.query('COMMIT');
+    await holder.end();
+    await Promise.all([found, acted]);
+  }
+
   test('a refused record that is released while records are found gone does not go out below them', async () => {
-    const [finder, other] = stores as [Store, Store];
+    const other = stores[1]!;
     await put(other, ['1']);
     const [one] = await other.take(1);
     await finish(other, one!, '1', 'a');
     const [row] = await other.pickUnsent(10, 1e9, []);
     await other.quarantineRecord(row!.row, 'record-refused', 'x');
     const [entry] = await other.listQuarantine({ limit: 9, after: null });
-    const holder = new Client({ connectionString: url });
-    await holder.connect();
-    await holder.query('BEGIN; LOCK TABLE listings IN ACCESS EXCLUSIVE MODE');
-    const topic = 'tramline.equipment.v1';
-    const found = finder.noteFound({ topic, partition: 0, nextOffset: '0', records: [], lost: 5 });
-    await untilWaiting(holder, 1);
-    const released = other.releaseQuarantine(entry!.id);
-    await untilWaiting(holder, 2);
-    await holder.query('COMMIT');
-    await holder.end();
-    await Promise.all([found, released]);
+    await besideLost(() => other.releaseQuarantine(entry!.id));
+    expect(await other.pickUnsent(10, 1e9, [])).toEqual([]);
+  });
+
+  test('a replay that begins while records are found gone sends nothing again below them', async () => {
+    const other = stores[1]!;
+    await put(other, ['1']);
+    const [one] = await other.take(1);
+    await finish(other, one!, '1', 'a');
+    const [row] = await other.pickUnsent(10, 1e9, []);
+    await other.markSent([{ row: row!.row, partition: 0, offset: '0' }]);
+    await besideLost(async () => other.resendNewest(await other.beginReplay('x'), [row!.row]));
     expect(await other.pickUnsent(10, 1e9, [])).toEqual([]);
   });
 
