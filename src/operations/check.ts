@@ -13,7 +13,8 @@ export interface CheckDoors {
   receives: boolean;
   /**
    * Each resolves to what is worth knowing, or rejects with a message for people, as `CheckFailure` with the step that mends
-   * it where that is not the usual one; null: not configured here.
+   * it where that is not the usual one; null: not configured here. Who asks the store for something gives it less than
+   * `timeoutMs`, and rejects as a `StoreFailure` or with `store.unavailable`: what is late here is the part itself.
    */
   store: (() => Promise<string | Found>) | null;
   provider: (() => Promise<Found>) | null;
@@ -57,9 +58,6 @@ export class StoreFailure extends CheckFailure {
     super(message, storeFirst);
   }
 }
-
-/** Its answer did not come in time; where the store's did not either, it may have waited for that. */
-class Late extends Error {}
 
 const timeoutMsDefault = 5000;
 /** The provider refuses signatures five minutes off; a host that keeps time is off by much less than this. */
@@ -130,7 +128,7 @@ function partsOf({ receives, store, provider, kafka, sinks, alerts }: CheckDoors
 
 interface Asked {
   line: CheckLine;
-  /** It failed, and where the store does as well, for nothing but what that did not say. */
+  /** It failed, and for nothing but what the store did not say. */
   lacksStore: boolean;
 }
 
@@ -156,9 +154,8 @@ async function askPart({ name, door, absent, next }: Part, timeoutMs = timeoutMs
   } catch (error) {
     const isStores = error instanceof StoreFailure || isProblem(error, 'store.unavailable');
     // Alerts are nowhere else.
-    const knowsStore = name !== 'store' && (isStores || name === 'alerts');
-    const lacksStore = knowsStore || (name !== 'store' && error instanceof Late);
-    const step = error instanceof CheckFailure ? error.next : knowsStore ? storeFirst : next;
+    const lacksStore = name !== 'store' && (isStores || name === 'alerts');
+    const step = error instanceof CheckFailure ? error.next : lacksStore ? storeFirst : next;
     return told('failed', messageOf(error), step, lacksStore);
   }
 }
@@ -211,7 +208,7 @@ function messageOf(error: unknown): string {
 async function within<Said>(door: () => Promise<Said>, timeoutMs: number): Promise<Said> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Late(`no answer within ${timeoutMs / 1000} s`)), timeoutMs);
+    timer = setTimeout(() => reject(new Error(`no answer within ${timeoutMs / 1000} s`)), timeoutMs);
   });
   try {
     return await Promise.race([door(), late]);

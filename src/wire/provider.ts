@@ -34,6 +34,7 @@ import { type ClockHeard, makeClockHeard } from './hear-calls';
 import { clientPauseOf, heedPause, pauseLoop } from './heed-pause';
 import { hideCredentials, hideInRefusal } from './hide-credentials';
 import * as options from './options';
+import { storesAnswer } from './stores-answer';
 import { type Subscribing, wireSubscribing } from './subscribing';
 import { meterOf } from './sync';
 
@@ -172,7 +173,7 @@ export function makeOwnProvider(
     // A receiver knows no pause before it looks, and then looks again and again.
     routes: (observer) => own.connecting().routes(observer, own.heeded),
     async check() {
-      await own.prepared();
+      await storesAnswer(own.prepared(), systemClock);
       return checkConnections(own.client(), own.book());
     },
     clockOffsetMs: own.clockOffsetMs,

@@ -71,18 +71,17 @@ test('why the store fails is told once: what only it could say of others is not 
   ]);
 });
 
-test('what is late beside a store that hangs may wait for it, and is not blamed', async () => {
+test('a part that hangs fails in its own line, whatever the store says, and however late that says it', async () => {
   const hangs = () => new Promise<never>(() => {});
-  const lines = await runCheck({ ...healthy, store: hangs, provider: hangs, sinks: hangs });
-  expect(lines.map(({ name, state }) => [name, state])).toEqual([
-    ['settings', 'ok'],
-    ['store', 'failed'],
-    ['provider', 'skipped'],
-    ['kafka', 'ok'],
-    ['sinks', 'skipped'],
-    ['alerts', 'ok'],
-    ['clock', 'ok'],
-  ]);
+  const full = () => Promise.reject(new Problem('store.unavailable', 'database or disk is full'));
+  const grown = () => Promise.reject(new CheckFailure('it has grown to its bound', 'Raise STORE_BYTES_MAX.'));
+  for (const store of [full, grown, hangs]) {
+    const lines = await runCheck({ ...healthy, store, provider: hangs, kafka: hangs, sinks: hangs });
+    const failed = lines.filter(({ state }) => state === 'failed');
+    expect(failed.map(({ name }) => name)).toEqual(['store', 'provider', 'kafka', 'sinks']);
+    const said = failed.slice(1).map(({ detail }) => detail);
+    expect(new Set(said)).toEqual(new Set(['no answer within 0.03 s']));
+  }
 });
 
 test('what the store did not say while it is well again fails, and leads there', async () => {

@@ -3,12 +3,13 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { loadSettings } from '../../../src/config';
 import type { Alert } from '../../../src/model/alert';
+import type { CheckName } from '../../../src/model/api';
 import { Problem } from '../../../src/model/problem';
 import type { Store } from '../../../src/model/store';
 import type { Worker } from '../../../src/wire';
 import { checkConnections } from '../../../src/wire/check-connections';
 import { apiOf } from '../../../src/wire/operations';
-import type { OwnProvider } from '../../../src/wire/provider';
+import { makeOwnProvider, type OwnProvider } from '../../../src/wire/provider';
 import { anAlert } from '../alert/samples';
 
 afterEach(() => void jest.restoreAllMocks());
@@ -78,15 +79,31 @@ test('a store that hangs fails in its own line alone: what only it knows is left
   await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
   const alertmanager = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}`;
   const named = loadSettings('command', { KAFKA_BROKERS: '127.0.0.1:1', ALERTMANAGER_URLS: alertmanager });
-  const lines = await apiOf(named, store, worker).check();
+  // A command beside no service reads the connections first, and without brokers asks what the store knows of Kafka.
+  const keyed = loadSettings('command', { ENCRYPTION_KEYS: `k1:${Buffer.alloc(32, 1).toString('base64')}` });
+  const mute = new Proxy({} as Store, { get: () => never });
+  const own = makeOwnProvider(keyed.settings, mute);
+  const alone = { own, sync: null, replay: null, standIn: null };
+  const [ofWorker, ofCommand] = await Promise.all(
+    [apiOf(named, store, worker), apiOf(keyed, mute, null, null, alone)].map(async (api) => {
+      const lines = await api.check();
+      return new Map(lines.map(({ name, state, detail }) => [name, `${state}: ${detail}`]));
+    }),
+  );
   receiver.close();
-  const told = new Map(lines.map(({ name, state, detail }) => [name, `${state}: ${detail}`]));
-  expect(told.get('store')).toBe('failed: no answer within 5 s');
-  expect(told.get('provider')).toBe('skipped: not known while the store fails');
-  expect(told.get('sinks')).toBe(
+  const hanging = 'failed: no answer within 5 s';
+  const unknown = 'skipped: not known while the store fails';
+  expect([ofWorker!.get('store'), ofWorker!.get('provider')]).toEqual([hanging, unknown]);
+  expect(ofWorker!.get('sinks')).toBe(
     'ok: 1 Alertmanager answers; what was taken is not known: the store does not answer',
   );
-  expect(told.get('kafka')).toMatch(/^failed: .*127\.0\.0\.1:1/);
+  expect(ofWorker!.get('kafka')).toMatch(/^failed: .*127\.0\.0\.1:1/);
+  expect(['store', 'provider', 'kafka', 'alerts'].map((name) => ofCommand!.get(name as CheckName))).toEqual([
+    hanging,
+    unknown,
+    unknown,
+    unknown,
+  ]);
 });
 
 test('a worker whose alerts could not be written tells what it remembers', async () => {
