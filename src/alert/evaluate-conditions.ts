@@ -66,7 +66,8 @@ export function conditionSignals(conditions: Condition[], options: ConditionOpti
 }
 
 /**
- * Each once, as who loses by it tells it. A process that was started anew knows less of the beginning than the alert that is open.
+ * Each once, as who loses by it tells it. A process that was started anew knows less of the beginning than the alert that is open;
+ * what several say in the same words is known since the first of them knew it.
  */
 function distinct(named: Condition[], { startsAtMs }: ConditionOptions): State[] {
   const known = new Map<string, State>();
@@ -79,9 +80,12 @@ function distinct(named: Condition[], { startsAtMs }: ConditionOptions): State[]
     const twin = known.get(fingerprint);
     const whenOver = twin?.whenOver ?? condition.whenOver;
     const begunMs = twin?.sinceMs ?? startsAtMs.get(fingerprint) ?? condition.sinceMs;
+    const state = twin ?? { ...condition, labels, knownSinceMs: condition.sinceMs };
+    const isSame = state.detail === condition.detail;
     known.set(fingerprint, {
-      ...(twin ?? { ...condition, labels, knownSinceMs: condition.sinceMs }),
+      ...state,
       ...(whenOver === undefined ? {} : { whenOver }),
+      knownSinceMs: isSame ? Math.min(state.knownSinceMs, condition.sinceMs) : state.knownSinceMs,
       sinceMs: Math.min(condition.sinceMs, begunMs),
     });
   }

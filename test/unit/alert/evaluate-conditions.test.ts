@@ -224,6 +224,22 @@ test('a cause that took over an open alert has not been so since that began: bot
   expect(said([full])).toContain('It has been so since 2026-03-01T12:00:00Z.');
 });
 
+test('what two processes say in the same words is known since the first of them knew it, whoever leads', () => {
+  const first: Condition = { name: 'store-unavailable', sinceMs: noonMs, detail: 'It does not answer.' };
+  const later = { ...first, sinceMs: noonMs + 10_000 };
+  for (const conditions of [
+    [first, later],
+    [later, first],
+  ]) {
+    const [signal] = signalsOf(conditions) as [Signal];
+    expect(signal.annotations.description).toContain('It has been so since 2026-03-01T12:00:00Z.');
+  }
+  // Of another cause that one did not know.
+  expect(signalsOf([{ ...later, detail: 'It refuses us.' }, first])[0]?.annotations.description).toContain(
+    'It refuses us. The alert is open since 2026-03-01T12:00:00Z; this is known since 2026-03-01T12:00:10Z.',
+  );
+});
+
 describe('a log that is stuck', () => {
   const stuck: Condition = { name: 'store-log-stuck', sinceMs: noonMs, detail: 'The disk is full.' };
   const away: Condition = {
