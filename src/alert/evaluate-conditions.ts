@@ -44,11 +44,12 @@ const detailMax = 1000;
 
 /**
  * A signal for each state, but one for all of a name that began in numbers above `groupAbove`, until none of them is
- * left, one for all origins of a provider that is away, and none for what is a part of another that holds. The same told
- * by several processes is one state, since the earliest. A text names at most 20 states, with at most 1,000 characters of detail each.
+ * left, one for all origins of a provider that is away, and none for what is a part of another that holds by the same cause. The
+ * same told by several processes is one state, since the earliest. A text names at most 20 states, with at most 1,000 characters of detail each.
  */
 export function conditionSignals(conditions: Condition[], options: ConditionOptions): Signal[] {
   const whole = withoutParts(conditions, (fingerprint) => options.startsAtMs.has(fingerprint));
+  const told = (state: State) => signalOf(state, partsOf(state.name, conditions), options);
   const byName = Map.groupBy(whole, ({ name }) => name);
   return [...byName].flatMap(([name, named]) => {
     const states = distinct(named, options);
@@ -58,10 +59,10 @@ export function conditionSignals(conditions: Condition[], options: ConditionOpti
       openUntil(name, options),
       { above: options.groupAbove, withinMs: groupWithinMs },
     );
-    if (storm === null) return states.map((state) => signalOf(state, options));
+    if (storm === null) return states.map(told);
     const inside = states.filter(({ sinceMs }) => sinceMs <= storm.untilMs);
     const outside = states.filter(({ sinceMs }) => sinceMs > storm.untilMs);
-    return [ofMany(inside, storm.untilMs, options), ...outside.map((state) => signalOf(state, options))];
+    return [ofMany(inside, storm.untilMs, options), ...outside.map(told)];
   });
 }
 
@@ -141,11 +142,10 @@ function sinceWords(begun: string, known: string): string {
     : `It has been so since ${begun}.`;
 }
 
-function signalOf(state: State, options: ConditionOptions): Signal {
+function signalOf(state: State, covers: Covers | undefined, options: ConditionOptions): Signal {
   const { labels = {} } = state;
   const id = labels.subscription_id ?? labels.connection_id ?? 'ID';
   const signal = toSignal(state, labels, detailOf(state, options), id, options);
-  const covers = partsOf(state.name);
   return covers === undefined ? signal : { ...signal, covers };
 }
 

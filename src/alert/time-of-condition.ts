@@ -37,7 +37,7 @@ const sentences: Partial<Record<ConditionName, string>> = {
   'listings-unread':
     'What the provider announces is read as always; what changed there and was never announced is not found.',
   'store-log-stuck':
-    'Deliveries are taken and events are published until the disk is full; what is in the log is kept.',
+    'It keeps no delivery and no event back before the disk is full; what is in the log is kept.',
   'store-unavailable':
     'What the provider announces meanwhile is not taken, and it announces it again; for how long is not known. ' +
     '`tramline sync` finds what it gave up.',

@@ -219,6 +219,13 @@ test('nothing silences what is more urgent than itself', () => {
   expect(silences().length).toBeGreaterThan(inhibitions.length);
 });
 
+test('a part of another state is silenced by the service alone, which knows whether both have one cause', () => {
+  const parts = (Object.keys(partOf) as ConditionName[]).map((name) => conditionRows[name].name);
+  expect(parts.length).toBeGreaterThan(0);
+  expect(everyAlert.filter(({ name }) => parts.includes(name))).not.toEqual([]);
+  expect(silences().filter(({ target }) => parts.includes(target.name))).toEqual([]);
+});
+
 test('a client key that is refused, or a provider that is away, is no second page for the lists that it leaves unread', () => {
   const unread = silences().filter(({ target }) => target.name === 'TramlineListingsUnread');
   expect(unread.map(({ source }) => source.name).sort()).toEqual([

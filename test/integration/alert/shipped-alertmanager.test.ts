@@ -117,7 +117,6 @@ describeWithNeighbour('Alertmanager', alertmanagerAvailable(), 'the shipped conf
     ]);
     await fire(
       'critical on-call TramlineStoreUnavailable',
-      'critical on-call TramlineStoreLogStuck',
       'critical on-call TramlineIntakeBudgetBurn slo=tramline-intake window=1h',
       'warning on-call TramlineBacklogOld',
     );
@@ -127,6 +126,18 @@ describeWithNeighbour('Alertmanager', alertmanagerAvailable(), 'the shipped conf
     await end(({ alertname }) => alertname === 'TramlineStoreUnavailable');
     await told([
       'on-call: TramlineStoreUnreachable a, TramlineStoreUnreachable b, TramlineStoreUnreachable c',
+    ]);
+  });
+
+  test('a log that is stuck, which the service tells beside its store only for another cause, is an incident of its own', async () => {
+    await fire(
+      ...unreachable,
+      'critical on-call TramlineStoreUnavailable',
+      'critical on-call TramlineStoreLogStuck',
+    );
+    await told([
+      'on-call: (TramlineStoreUnreachable a), (TramlineStoreUnreachable b), (TramlineStoreUnreachable c), TramlineStoreUnavailable',
+      'on-call: TramlineStoreLogStuck',
     ]);
   });
 

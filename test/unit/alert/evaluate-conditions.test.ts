@@ -241,21 +241,51 @@ test('what two processes say in the same words is known since the first of them 
 });
 
 describe('a log that is stuck', () => {
-  const stuck: Condition = { name: 'store-log-stuck', sinceMs: noonMs, detail: 'The disk is full.' };
+  const moving = "The store's log cannot be moved into its file";
+  const stuck: Condition = {
+    name: 'store-log-stuck',
+    sinceMs: noonMs,
+    detail: `${moving}: database or disk is full.`,
+  };
   const away: Condition = {
     name: 'store-unavailable',
     sinceMs: noonMs + 20_000,
-    detail: 'The disk is full.',
+    detail: 'database or disk is full',
   };
+  const grown = { ...away, detail: 'The store holds 10 bytes, and STORE_BYTES_MAX allows 10.' };
   const states = (alerts: Alert[]) =>
     Object.fromEntries(
       alerts.map(({ name, state, quietSinceMs }) => [name, quietSinceMs === null ? state : 'held']),
     );
   const [log, store] = ['TramlineStoreLogStuck', 'TramlineStoreUnavailable'];
 
+  test('is told beside a store that takes nothing for another cause, with nothing that is untrue there', () => {
+    const failing = { ...stuck, detail: `${moving}: disk I/O error.` };
+    for (const whole of [grown, { ...away, detail: 'the store does not answer' }, away]) {
+      const [told, ...others] = signalsOf([whole, failing]).filter(({ name }) => name === log);
+      expect(others).toEqual([]);
+      expect(told?.annotations.description).toContain('disk I/O error. It has been so since');
+      expect(told?.annotations.description).not.toContain('Deliveries are taken');
+    }
+  });
+
+  test('that ends beside a store that takes nothing for another cause is over, and goes on nowhere', () => {
+    const before = afterwards([grown, stuck], [], noonMs + 20_000);
+    expect(states(before)).toEqual({ [log]: 'firing', [store]: 'firing' });
+    const over = afterwards([grown], before, noonMs + 30_000);
+    const ended = afterwards([grown], over, noonMs + 30_000 + holdMs).find(({ name }) => name === log);
+    expect(ended).toMatchObject({
+      state: 'resolved',
+      annotations: expect.not.objectContaining({ folded_into: store }),
+    });
+  });
+
   test('is told alone while the store takes writes, and with the store while it takes none', () => {
     expect(signalsOf([stuck]).map(({ name }) => name)).toEqual([log]);
     expect(signalsOf([stuck, away]).map(({ name }) => name)).toEqual([store]);
+    // Of two causes the store's alert tells one.
+    expect(signalsOf([away, grown, stuck]).map(({ name }) => name)).toEqual([store]);
+    expect(signalsOf([grown, away, stuck]).map(({ name }) => name)).toEqual([store, log]);
   });
 
   test('goes on in the store’s alert where it was told before, and says so', () => {
