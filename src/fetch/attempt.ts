@@ -1,11 +1,18 @@
 /**
  * One attempt: one deadline and one reason to stop for all calls of a read, and what they cost together. The calls of
- * an attempt follow one another; whatever is under way when it is cut is stopped at once.
+ * an attempt follow one another; whatever is under way when it is cut is stopped at once. A deadline is measured in time
+ * in which this process runs.
  */
 import type { ReadCost } from '../model/answer';
 
 /** Why an attempt was cut: its time is over, or the process stops. */
 export type Cut = 'deadline' | 'aborted';
+
+/**
+ * A deadline that is noticed so much late passed while this process stood still (it was stopped, or had no processor): what
+ * was answered meanwhile is not read yet.
+ */
+const stoodStillMs = 1000;
 
 /** Resolves when the next call may be made; must not reject. */
 export type Pay = () => Promise<void>;
@@ -29,7 +36,7 @@ export class Attempt {
   /** null while it may go on. */
   cut: Cut | null = null;
   readonly #startedAt = performance.now();
-  readonly #timer: NodeJS.Timeout;
+  #timer: NodeJS.Timeout;
   readonly #stops: Set<(cut: Cut) => void> | null;
   #onCut: ((cut: Cut) => void) | null = null;
   readonly #stop = (cut: Cut): void => {
@@ -42,10 +49,19 @@ export class Attempt {
   /** `pay`: what each call waits for; left out where calls cost nothing. */
   constructor(timeoutMs: number, signal?: AbortSignal, pay: Pay | null = null) {
     this.#pay = pay;
-    this.#timer = setTimeout(this.#stop, timeoutMs, 'deadline');
+    this.#timer = this.#stopAfter(timeoutMs);
     if (signal?.aborted) this.cut = 'aborted';
     this.#stops = signal === undefined || signal.aborted ? null : stopsUnder(signal);
     this.#stops?.add(this.#stop);
+  }
+
+  /** Time in which this process stood still is no time of whoever was asked: then all of it is given again. */
+  #stopAfter(timeoutMs: number): NodeJS.Timeout {
+    const dueAt = performance.now() + timeoutMs;
+    return setTimeout(() => {
+      if (performance.now() - dueAt < stoodStillMs) this.#stop('deadline');
+      else this.#timer = this.#stopAfter(timeoutMs);
+    }, timeoutMs);
   }
 
   /** What stops the call that is under way; null when none is. */

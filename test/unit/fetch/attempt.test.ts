@@ -14,6 +14,18 @@ test('the deadline stops what is under way, once', () => {
   expect(attempt.cut).toBe('deadline');
 });
 
+test('a deadline that passed while this process stood still begins again', () => {
+  const attempt = new Attempt(100);
+  const stoodStill = jest.spyOn(performance, 'now').mockReturnValue(performance.now() + 20_000);
+  jest.advanceTimersByTime(100);
+  stoodStill.mockRestore();
+  expect(attempt.cut).toBeNull();
+  jest.advanceTimersByTime(99);
+  expect(attempt.cut).toBeNull();
+  jest.advanceTimersByTime(1);
+  expect(attempt.cut).toBe('deadline');
+});
+
 test('an ended attempt is cut no more and leaves nothing behind', () => {
   const stop = new AbortController();
   const attempt = new Attempt(100, stop.signal);
