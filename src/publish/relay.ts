@@ -21,7 +21,7 @@ import { makeWidths, type Widths } from './widths';
 
 /** Each send costs the store a commit and the broker a request, whatever is in it: by the dozen, rows are picked so far apart. */
 const gatheredRowsMin = 12;
-const pickedApartMs = 20;
+const pickedApartMs = 10;
 /** How often one that does not lead asks for the lease: as much later than its end it takes over. */
 const standbyLookMs = 500;
 
