@@ -25,6 +25,8 @@ export interface RoundBounds {
   /** Of one batch; a row that is larger goes alone. */
   partitionBytesMax: number;
   rowsMax(partition: HeldPartition): number;
+  /** A row of so many bytes goes alone, as one that is likely to be refused; absent: none is. */
+  aloneBytesMin?: number;
 }
 
 /** One send after the other; the bounds are asked for each anew. */
@@ -34,7 +36,7 @@ export function* planRounds(groups: Batch[], bounds: RoundBounds): Generator<Bat
     const round: Batch[] = [];
     groups.forEach((group, index) => {
       const start = starts[index] as number;
-      const end = endOfBatch(group.rows, start, bounds.partitionBytesMax, bounds.rowsMax(group));
+      const end = endOfBatch(group.rows, start, bounds, bounds.rowsMax(group));
       if (end > start) round.push({ ...group, rows: group.rows.slice(start, end) });
       starts[index] = end;
     });
@@ -43,12 +45,19 @@ export function* planRounds(groups: Batch[], bounds: RoundBounds): Generator<Bat
   }
 }
 
-function endOfBatch(rows: OutboxRow[], start: number, bytesMax: number, rowsMax: number): number {
+function endOfBatch(
+  rows: OutboxRow[],
+  start: number,
+  { partitionBytesMax, aloneBytesMin = Number.POSITIVE_INFINITY }: RoundBounds,
+  rowsMax: number,
+): number {
   let end = start;
   let bytes = 0;
   for (; end < rows.length && end - start < rowsMax; end += 1) {
-    bytes += recordBytes(rows[end] as OutboxRow);
-    if (bytes > bytesMax && end > start) break;
+    const ofRow = recordBytes(rows[end] as OutboxRow);
+    bytes += ofRow;
+    if (end > start && (bytes > partitionBytesMax || ofRow >= aloneBytesMin)) break;
+    if (ofRow >= aloneBytesMin) return end + 1;
   }
   return end;
 }

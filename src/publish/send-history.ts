@@ -3,12 +3,12 @@
  * order. What was not acknowledged is sent again, so a record may stand there twice. Bounded in memory by its callers,
  * who hand over no more than `chunksOf` says.
  */
-import type { Acknowledgement, OutboxRow } from '../model/event';
+import { type Acknowledgement, type OutboxRow, recordBytes } from '../model/event';
 import { Problem } from '../model/problem';
 import type { SelectedEvent } from '../model/replay';
 import { type BackoffBounds, backoffMs } from '../tools/backoff';
 import type { Clock } from '../tools/clock';
-import { groupByPartition, planRounds } from './plan-rounds';
+import { groupByPartition, planRounds, type RoundBounds } from './plan-rounds';
 import type { ReplayHold } from './replay-hold';
 import type { Batch, Failure, PublishTarget } from './target';
 import { makeWidths } from './widths';
@@ -73,7 +73,7 @@ export function chunksOf(events: SelectedEvent[]): SelectedEvent[][] {
  */
 export function makeHistorySender({ liveTopics, exists, target: make, clock }: HistoryDoors): HistorySender {
   let open: { topic: string; target: PublishTarget } | null = null;
-  const widths = makeWidths(rowsMax);
+  const bounds = makeTopicBounds();
 
   /** After the epoch the lease is confirmed: whoever was replaced meanwhile has fenced its successor, but sends nothing. */
   async function opened(topic: string, hold: SendHold): Promise<PublishTarget> {
@@ -102,7 +102,7 @@ export function makeHistorySender({ liveTopics, exists, target: make, clock }: H
       partitions,
     );
     const { sent, tooLarge }: SentHistory = { sent: [], tooLarge: [] };
-    for (const round of planRounds(groups, { partitionBytesMax, rowsMax: widths.of })) {
+    for (const round of planRounds(groups, bounds.of(topic))) {
       hold.check();
       const { outcomes, spent } = await target.send(round);
       // Held up beyond the lease: another may have sent since, and has noted more than this one may.
@@ -111,12 +111,11 @@ export function makeHistorySender({ liveTopics, exists, target: make, clock }: H
       round.forEach((batch, index) => {
         const outcome = outcomes[index] ?? unnamed;
         if (outcome.sent) {
-          widths.accepted(batch);
+          bounds.accepted(batch);
           sent.push(...acknowledged(batch, outcome.firstOffset));
         } else failures.push(failedOf(batch, outcome));
       });
-      for (const { batch, next } of failures) if (next === 'narrow') widths.refused(batch, batch.rows.length);
-      tooLarge.push(...failures.flatMap(({ batch, next }) => (next === 'pass' ? rowsOf(batch) : [])));
+      tooLarge.push(...failures.flatMap(bounds.refused));
       // The order within a partition is kept only by whoever sends the rest again.
       if (spent || failures.length > 0) {
         await close();
@@ -173,8 +172,37 @@ function failedOf(batch: Batch, { kind, detail }: Failure): Failed {
   return { batch, next: 'stop', detail: `event ${batch.rows[0]?.eventId}: ${detail}` };
 }
 
-function rowsOf({ rows }: Batch): number[] {
-  return rows.map(({ row }) => row);
+/**
+ * What topics take: so many rows at a time, and below the size of the smallest record that each refused alone. Batches are
+ * not compressed, so that one as large is likely to be refused as well: alone it costs one producer, among others one for each halving.
+ */
+function makeTopicBounds() {
+  const widths = makeWidths(rowsMax);
+  const least = new Map<string, number>();
+  const leastRefused = (topic: string) => least.get(topic) ?? Number.POSITIVE_INFINITY;
+  const largest = ({ rows }: Batch) => Math.max(...rows.map(recordBytes));
+  return {
+    of: (topic: string): RoundBounds => ({
+      partitionBytesMax,
+      rowsMax: widths.of,
+      aloneBytesMin: leastRefused(topic),
+    }),
+    /**
+     * The row that is passed over. The width stays: where one was too large others often are, and from all rows at once each is
+     * looked for anew.
+     */
+    refused({ batch, next }: Failed): number[] {
+      if (next === 'narrow') widths.refused(batch, batch.rows.length);
+      if (next !== 'pass') return [];
+      least.set(batch.topic, Math.min(leastRefused(batch.topic), largest(batch)));
+      return batch.rows.map(({ row }) => row);
+    },
+    /** One as large as what was refused: the topic takes more by now. */
+    accepted(batch: Batch): void {
+      widths.accepted(batch);
+      if (least.has(batch.topic) && largest(batch) >= leastRefused(batch.topic)) least.delete(batch.topic);
+    },
+  };
 }
 
 function worstOf(failures: Failed[]): Failed | null {

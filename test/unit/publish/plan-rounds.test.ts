@@ -69,3 +69,12 @@ test('a topic whose partitions are not known is one partition', () => {
   const [group] = groupByPartition(rowsOf([{ topic: 'a', key: 'k' }]), new Map());
   expect(group).toMatchObject({ topic: 'a', partition: 0, partitions: 1 });
 });
+
+test('a row that is likely to be refused goes alone, and those beside it as before', () => {
+  const sizes = [10, 900, 10, 10, 900, 900, 10];
+  const rows = rowsOf(sizes.map((bytes) => ({ topic: 'a', key: '1/equipment/1', bytes })));
+  const groups = groupByPartition(rows, new Map([['a', 1]]));
+  const aloneBytesMin = recordBytes(rows[1] as OutboxRow);
+  const rounds = [...planRounds(groups, { partitionBytesMax: 5_000, rowsMax: () => 9, aloneBytesMin })];
+  expect(rounds.map(([batch]) => batch?.rows.length)).toEqual([1, 1, 2, 1, 1, 1]);
+});

@@ -180,6 +180,51 @@ describe('a piece that is sent', () => {
       expect(await sender.send('history', rowsOf(8), held)).toMatchObject({ tooLarge: [3] });
       expect(written).toEqual([0, 1, 2, 4, 5, 6, 7]);
     });
+
+    /** Takes no record of so many characters, and counts its producers. */
+    function narrowTopic(charactersMost: number) {
+      const bounds = { charactersMost };
+      const seen = { opened: 0, sizes: [] as number[], written: [] as number[] };
+      const target = () =>
+        ({
+          open: async () => {
+            seen.opened += 1;
+          },
+          close: async () => {},
+          partitionsOf: async () => 1,
+          send: async ([{ rows }]: [Batch]) => {
+            seen.sizes.push(rows.length);
+            if (rows.some(({ value }) => value.length > bounds.charactersMost))
+              return { outcomes: [tooLarge], spent: true };
+            seen.written.push(...rows.map(({ row }) => row));
+            return { outcomes: [{ sent: true, firstOffset: '0' }], spent: false };
+          },
+        }) as unknown as PublishTarget;
+      const clock = makeHandClock(0);
+      const sender = makeHistorySender({ liveTopics: [], exists: async () => true, target, clock });
+      return { sender, seen, bounds };
+    }
+    const everyNth = (count: number, nth: number, characters: number) =>
+      rowsOf(count).map((row) => (row.row % nth === 3 ? { ...row, value: 'x'.repeat(characters) } : row));
+
+    test('looks for the first that is too large alone, and asks for others of its size one by one', async () => {
+      const { sender, seen } = narrowTopic(100);
+      const { sent, tooLarge } = await sender.send('history', everyNth(500, 25, 200), held);
+      expect([sent.length, tooLarge.length]).toEqual([480, 20]);
+      expect(seen.written).toEqual(seen.written.toSorted((one, other) => one - other));
+      // Ten halvings, and one producer for each; looked for anew each time it was 87.
+      expect(seen.opened).toBeLessThanOrEqual(30);
+    });
+
+    test('asks for a size that was refused in whole batches again once the topic has taken it', async () => {
+      const { sender, seen, bounds } = narrowTopic(100);
+      await sender.send('history', everyNth(500, 25, 200), held);
+      bounds.charactersMost = 300;
+      await sender.send('history', everyNth(500, 25, 200), held);
+      seen.sizes.length = 0;
+      expect(await sender.send('history', everyNth(500, 25, 200), held)).toMatchObject({ tooLarge: [] });
+      expect(seen.sizes).toEqual([500]);
+    });
   });
 
   test('goes neither to a live topic nor to one that is not there', async () => {
