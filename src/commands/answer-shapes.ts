@@ -221,7 +221,15 @@ const replay: Shape<ReplayView> = z.looseObject({
   leftAt: textOrNull.default(null),
   replayedBefore: number.default(0),
   earlierUnsent: number.default(0),
-  refused: z.array(z.looseObject({ reason: word<ReplayRefusal['reason']>(), records: number })).default([]),
+  refused: z
+    .array(
+      z.looseObject({
+        reason: word<ReplayRefusal['reason']>(),
+        records: number,
+        events: texts.default([]),
+      }),
+    )
+    .default([]),
   waiting: number.default(0),
   selected: number,
   keys: number,

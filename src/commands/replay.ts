@@ -6,7 +6,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { Api } from '../model/api';
 import { isProblem, Problem } from '../model/problem';
-import { type ReplayView, type ReplayWanted, replayedEventsMax } from '../model/replay';
+import { type ReplayRefusal, type ReplayView, type ReplayWanted, replayedEventsMax } from '../model/replay';
 import type { EventKind } from '../model/resource';
 import { asCopied } from './as-copied';
 import { NobodyListens } from './client';
@@ -174,18 +174,22 @@ function tell({ output }: CommandContext, view: ReplayView, left: boolean): void
   if (view.unknown.length > 0) output.warn(`not among the events that are kept: ${view.unknown.join(', ')}`);
   if (view.earlierUnsent > 0)
     output.warn(`${view.earlierUnsent} records of an earlier replay still wait to be sent`);
-  for (const { reason, records } of view.refused)
-    output.warn(
-      how === 'history'
-        ? `${records} ${refusedAs(reason)}; ${toTopic} has all others: let it take more, and replay their keys`
-        : `${records} ${refusedAs(reason)}; they stand on their topics as they were sent before`,
-    );
+  for (const refusal of view.refused) output.warn(refusedText(refusal, view));
   if (view.state !== 'stopped' || left) return;
   output.warn(`stopped: ${view.reason}; ${nextOf(how)}`);
 }
 
+function refusedText({ reason, records, events }: ReplayRefusal, { how, toTopic }: ReplayView): string {
+  const more = records > events.length ? ` and ${records - events.length} more` : '';
+  const named = events.length === 0 ? '' : ` (${events.join(', ')}${more})`;
+  const refused = `${records} ${refusedAs(reason)}${named}`;
+  return how === 'history'
+    ? `${refused}; ${toTopic} has all others: let it take more, and replay their keys`
+    : `${refused}; they stand on their topics as they were sent before`;
+}
+
 /** What the store was found behind of is listed and published by the sync that follows. */
-function refusedAs(reason: ReplayView['refused'][number]['reason']): string {
+function refusedAs(reason: ReplayRefusal['reason']): string {
   return reason === 'store-behind'
     ? 'not sent: the store was found behind their topics, and a sync publishes what is newer'
     : `refused: ${reason}`;

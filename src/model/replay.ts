@@ -11,6 +11,9 @@ export const replayLease = 'replay';
 /** Events named in one replay, at most: their ids travel in an address. */
 export const replayedEventsMax = 200;
 
+/** Events that are named of what was refused for one reason: enough to look at, and what is kept of a replay stays small. */
+export const refusedNamedMax = 5;
+
 /**
  * So long after its last page a replay that was left is gone on with. Later a topic may have been made anew, and what had been
  * sent is gone. The newest of each key begin anew each time: sent again, they cost no more than their bytes.
@@ -90,6 +93,8 @@ export interface ReplayCounts {
 export interface ReplayRefusal {
   reason: QuarantineReason | 'store-behind';
   records: number;
+  /** Ids of the first of them, at most `refusedNamedMax`; fewer where a process of a former version counted them. */
+  events: string[];
 }
 
 /** A replay as the store keeps it. */

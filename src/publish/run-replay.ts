@@ -40,6 +40,8 @@ export interface ReplayDoors {
   history: HistorySender | null;
   /** Resources were made due. */
   due(): void;
+  /** The topic of a history does not take these events for their size, and lacks them. */
+  passedOver(topic: string, events: string[]): void;
   /** Why no calls may be made that nobody waits for; null when they may. */
   forbidden(): string | null;
   clock: Clock;
@@ -119,12 +121,16 @@ export class ReplayRunner {
       return due;
     }
     const topic = wanted.toTopic as string;
-    const { sent, tooLarge } = await this.doors.history!.send(
-      topic,
-      await this.doors.store.readHistory(rows),
-      this.hold,
-    );
-    return moved(await this.doors.store.noteHistory(step, topic, sent, tooLarge));
+    const read = await this.doors.store.readHistory(rows);
+    const { sent, tooLarge } = await this.doors.history!.send(topic, read, this.hold);
+    const replayed = moved(await this.doors.store.noteHistory(step, topic, sent, tooLarge));
+    const passed = read.filter(({ row }) => tooLarge.includes(row));
+    if (passed.length > 0)
+      this.doors.passedOver(
+        topic,
+        passed.map(({ eventId }) => eventId),
+      );
+    return replayed;
   }
 
   /** Of named events it is told which are not there, and but for history they stand for their keys. */

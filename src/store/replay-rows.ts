@@ -2,7 +2,7 @@
  * What rows say that a replay is about, on either store: which are the newest of their keys, how they go out, when their
  * resources are read, and what did not go. SQL that both understand, and rows as they are handed on. Pure.
  */
-import type { Reading, ReplayRefusal, SelectedEvent } from '../model/replay';
+import { type Reading, type ReplayRefusal, refusedNamedMax, type SelectedEvent } from '../model/replay';
 import { isForgotten } from './organization-row';
 import { floorBy, lostFloorPrefix, newestNumber } from './store-rules';
 
@@ -55,11 +55,30 @@ export function selectedEvent(row: Readonly<Record<string, unknown>>): SelectedE
   };
 }
 
-/** As it stands with the replay's counts: how many records for each reason. */
+/** As it stands with the replay's counts, beside them: a process of a former version knows the first alone, and keeps both. */
+interface Refused {
+  refused?: Record<string, number>;
+  refusedEvents?: Record<string, string[]>;
+}
+
+/** How many records for each reason, and the first of them. */
 export function refusalsOf(counts: string): ReplayRefusal[] {
-  const { refused = {} } = JSON.parse(counts) as { refused?: Record<string, number> };
+  const { refused = {}, refusedEvents = {} } = JSON.parse(counts) as Refused;
   return Object.entries(refused).map(([reason, records]) => ({
     reason: reason as ReplayRefusal['reason'],
     records,
+    events: refusedEvents[reason] ?? [],
   }));
+}
+
+/** The counts with so many records more that were refused for a reason, whose first events are these. */
+export function withRefused(counts: string, { reason, records, events }: ReplayRefusal): string {
+  const before = JSON.parse(counts) as Refused;
+  const { refused = {}, refusedEvents = {} } = before;
+  const named = [...(refusedEvents[reason] ?? []), ...events].slice(0, refusedNamedMax);
+  return JSON.stringify({
+    ...before,
+    refused: { ...refused, [reason]: (refused[reason] ?? 0) + records },
+    refusedEvents: { ...refusedEvents, [reason]: named },
+  });
 }

@@ -4,6 +4,7 @@
 import type { Settings } from '../config';
 import type { SandboxMeter } from '../fetch/sandbox-meter';
 import type { Store } from '../model/store';
+import type { Trouble } from '../observe/lines';
 import type { Observer } from '../observe/observer';
 import type { Pipeline } from '../pipeline';
 import { kafkaTargetDefaults, makeKafkaTarget } from '../publish/kafka';
@@ -36,12 +37,20 @@ export function replayOf(settings: Settings, parts: ReplayParts): Replay {
     clock,
     history: historyOf(settings, clock),
     due: () => pipeline.work.wake(),
+    passedOver: (topic: string, events: string[]) => observer.trouble(passedOver(topic, events)),
     forbidden: () => meter.forbidden(),
     callsLeft: () => meter.view().limits.find(({ limit }) => limit === 'calls')?.left ?? null,
   };
   const leaseMs = settings.leaseSeconds * 1000;
   const settles = settings.settleSeconds > 0;
   return makeReplay(doors, { ...replayDefaults, holder, leaseMs, settles }, troubleOf(observer, 'kafka'));
+}
+
+/** One line for a piece of history: what it has no room for is told by its journal. */
+export function passedOver(topic: string, events: string[]): Trouble {
+  const count = events.length === 1 ? '1 event that is' : `${events.length} events that are`;
+  const detail = `${topic} lacks ${count} too large for it: ${events.join(', ')}`;
+  return { place: 'kafka', code: 'publish.passed-over', detail };
 }
 
 function historyOf(settings: Settings, clock: Clock): HistorySender | null {

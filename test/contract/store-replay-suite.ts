@@ -284,10 +284,11 @@ export function storeReplaySuite(name: string, open: () => Promise<DamageableSto
         expect((await hand.records()).map(({ row }) => row)).toEqual([rows[2]]);
         await hand.store.quarantineRecord(rows[2]!, 'record-refused', 'x');
         expect(await hand.store.ledger()).toEqual(ledger);
+        const ids = (await select()).map(({ eventId }) => eventId);
         const told = await hand.store.endReplay(run.replay);
         expect(told.toSorted((one, other) => one.records - other.records)).toEqual([
-          { reason: 'record-refused', records: 1 },
-          { reason: 'record-too-large', records: 2 },
+          { reason: 'record-refused', records: 1, events: [ids[2]] },
+          { reason: 'record-too-large', records: 2, events: ids.slice(0, 2) },
         ]);
       });
 
@@ -363,7 +364,9 @@ export function storeReplaySuite(name: string, open: () => Promise<DamageableSto
             replay: run.replay,
             text: expect.stringContaining('did not send'),
           });
-          expect(await hand.store.endReplay(run.replay)).toEqual([{ reason: 'store-behind', records: 1 }]);
+          expect(await hand.store.endReplay(run.replay)).toEqual([
+            { reason: 'store-behind', records: 1, events: [rows[1]!.eventId] },
+          ]);
         });
 
         test('is set aside where it had to go again later, and Kafka refused that', async () => {
@@ -564,13 +567,36 @@ export function storeReplaySuite(name: string, open: () => Promise<DamageableSto
       await hand.publish('2', 'a');
       await sendToKafka();
       const run = await hand.store.beginReplay('x');
-      const [first, second] = (await select()).map(({ row }) => row);
-      const sent = [{ row: first!, partition: 0, offset: '7' }];
-      expect(await hand.store.noteHistory(stepOf(run, second!), 'audit', sent, [second!])).toBe(1);
-      expect(await hand.store.endReplay(run.replay)).toEqual([{ reason: 'record-too-large', records: 1 }]);
+      const [first, second] = await select();
+      const sent = [{ row: first!.row, partition: 0, offset: '7' }];
+      expect(await hand.store.noteHistory(stepOf(run, second!.row), 'audit', sent, [second!.row])).toBe(1);
+      expect(await hand.store.endReplay(run.replay)).toEqual([
+        { reason: 'record-too-large', records: 1, events: [second!.eventId] },
+      ]);
       const { steps } = (await hand.store.explain(address('2')))!;
       expect(steps).toContainEqual(expect.objectContaining({ step: 'replay-refused', topic: 'audit' }));
       expect(await hand.store.ledger()).toMatchObject({ published: 2 });
+    });
+
+    test('of what a topic does not take of history the first five are named, over all its steps', async () => {
+      for (let nth = 0; nth < 7; nth += 1) await hand.publish(String(nth), 'a');
+      await sendToKafka();
+      const events = await select();
+      const rows = rowsOf(events);
+      const counts = { selected: 7, keys: 7, replayed: 0 };
+      const pass = async (from: number, to: number) => {
+        const run = await hand.store.beginReplay('x', 1000);
+        const lacked = rows.slice(from, to).toReversed();
+        const step = { replay: run.replay, after: rows[to - 1]!, counts };
+        expect(await hand.store.noteHistory(step, 'audit', [], lacked)).toBe(0);
+        return run.replay;
+      };
+      const replay = await pass(0, 3);
+      expect(await pass(3, 7)).toBe(replay);
+      const named = events.slice(0, 5).map(({ eventId }) => eventId);
+      expect(await hand.store.endReplay(replay)).toEqual([
+        { reason: 'record-too-large', records: 7, events: named },
+      ]);
     });
 
     describe('a step of a replay is nothing', () => {

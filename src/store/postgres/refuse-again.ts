@@ -4,8 +4,8 @@
  * a time and no partition.
  */
 import type { QuarantineReason } from '../../model/notification';
-import type { ReplayRefusal } from '../../model/replay';
-import { goesNoMore, onItsWay, storeBehind } from '../replay-rows';
+import { type ReplayRefusal, refusedNamedMax } from '../../model/replay';
+import { goesNoMore, onItsWay, storeBehind, withRefused } from '../replay-rows';
 import type { Context } from './context';
 import type { Row } from './database';
 
@@ -33,7 +33,7 @@ export async function refuseAgain(context: Context, row: number, reason: Quarant
   );
   if (isBack === 0) return false;
   const lines = await database.all(
-    `UPDATE replayed SET sent_at = $2 WHERE outbox_id = $1 AND ${onItsWay} RETURNING replay`,
+    `UPDATE replayed SET sent_at = $2 WHERE outbox_id = $1 AND ${onItsWay} RETURNING replay, outbox_id`,
     row,
     nowMs(),
   );
@@ -49,7 +49,7 @@ export async function refuseOvertaken(context: Context, keys: string[]): Promise
   const { database, nowMs } = context;
   if (keys.length === 0) return;
   const lines = await database.all(
-    `UPDATE replayed SET sent_at = $2, log_offset = $3 WHERE ${goesNoMore('= ANY($1::text[])')} RETURNING replay`,
+    `UPDATE replayed SET sent_at = $2, log_offset = $3 WHERE ${goesNoMore('= ANY($1::text[])')} RETURNING replay, outbox_id`,
     keys,
     nowMs(),
     storeBehind,
@@ -58,23 +58,34 @@ export async function refuseOvertaken(context: Context, keys: string[]): Promise
 }
 
 async function count(context: Context, lines: Row[], reason: ReplayRefusal['reason']): Promise<void> {
-  for (const [replay, { length }] of Map.groupBy(lines, (line) => line.replay as number))
-    await countRefused(context, replay, reason, length);
+  for (const [replay, ofReplay] of Map.groupBy(lines, (line) => line.replay as number))
+    await countRefused(
+      context,
+      replay,
+      reason,
+      ofReplay.map((line) => line.outbox_id as number),
+    );
 }
 
+/** Rows of the outbox, of which the lowest are named. The replay is locked before. */
 export async function countRefused(
   { database }: Context,
   replay: number,
   reason: ReplayRefusal['reason'],
-  records: number,
+  rows: number[],
 ): Promise<void> {
-  if (records === 0) return;
+  if (rows.length === 0) return;
+  const found = await database.all(
+    'SELECT event_id FROM outbox WHERE id = ANY($1::bigint[]) ORDER BY id LIMIT $2',
+    rows,
+    refusedNamedMax,
+  );
+  const events = found.map((row) => row.event_id as string);
+  const kept = await database.get('SELECT counts FROM replays WHERE id = $1 FOR NO KEY UPDATE', replay);
+  if (kept === undefined) return;
   await database.run(
-    `UPDATE replays SET counts = (counts::jsonb || jsonb_build_object('refused',
-       coalesce(counts::jsonb -> 'refused', '{}') || jsonb_build_object($2::text,
-         coalesce((counts::jsonb -> 'refused' ->> $2::text)::bigint, 0) + $3::bigint)))::text WHERE id = $1`,
+    'UPDATE replays SET counts = $2 WHERE id = $1',
     replay,
-    reason,
-    records,
+    withRefused(kept.counts, { reason, records: rows.length, events }),
   );
 }

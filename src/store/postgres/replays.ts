@@ -187,7 +187,7 @@ export async function noteHistory(
     topic,
     context.nowMs(),
   );
-  await countRefused(context, step.replay, 'record-too-large', tooLarge.length);
+  await countRefused(context, step.replay, 'record-too-large', tooLarge);
   await moveOn(context, step, sent.length);
   return sent.length;
 }

@@ -4,8 +4,8 @@
  * a time and no partition.
  */
 import type { QuarantineReason } from '../../model/notification';
-import type { ReplayRefusal } from '../../model/replay';
-import { goesNoMore, onItsWay, storeBehind } from '../replay-rows';
+import { type ReplayRefusal, refusedNamedMax } from '../../model/replay';
+import { goesNoMore, onItsWay, storeBehind, withRefused } from '../replay-rows';
 import type { Context } from './context';
 import type { Row } from './database';
 
@@ -19,7 +19,7 @@ export function refuseAgain(context: Context, row: number, reason: QuarantineRea
   );
   if (isBack === 0) return false;
   const lines = database.all(
-    `UPDATE replayed SET sent_at = ? WHERE outbox_id = ? AND ${onItsWay} RETURNING replay`,
+    `UPDATE replayed SET sent_at = ? WHERE outbox_id = ? AND ${onItsWay} RETURNING replay, outbox_id`,
     nowMs(),
     row,
   );
@@ -36,7 +36,7 @@ export function refuseOvertaken(context: Context, keys: string[]): void {
   if (keys.length === 0) return;
   const lines = database.all(
     `UPDATE replayed SET sent_at = ?2, log_offset = ?3
-     WHERE ${goesNoMore('IN (SELECT value FROM json_each(?1))')} RETURNING replay`,
+     WHERE ${goesNoMore('IN (SELECT value FROM json_each(?1))')} RETURNING replay, outbox_id`,
     JSON.stringify(keys),
     nowMs(),
     storeBehind,
@@ -45,22 +45,34 @@ export function refuseOvertaken(context: Context, keys: string[]): void {
 }
 
 function count(context: Context, lines: Row[], reason: ReplayRefusal['reason']): void {
-  for (const [replay, { length }] of Map.groupBy(lines, (line) => Number(line.replay)))
-    countRefused(context, replay, reason, length);
+  for (const [replay, ofReplay] of Map.groupBy(lines, (line) => Number(line.replay)))
+    countRefused(
+      context,
+      replay,
+      reason,
+      ofReplay.map((line) => Number(line.outbox_id)),
+    );
 }
 
+/** Rows of the outbox, of which the lowest are named. */
 export function countRefused(
   { database }: Context,
   replay: number,
   reason: ReplayRefusal['reason'],
-  records: number,
+  rows: number[],
 ): void {
-  if (records === 0) return;
+  if (rows.length === 0) return;
+  const found = database.all(
+    'SELECT event_id FROM outbox WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id LIMIT ?',
+    JSON.stringify(rows),
+    refusedNamedMax,
+  );
+  const events = found.map((row) => String(row.event_id));
+  const { counts } = database.get('SELECT counts FROM replays WHERE id = ?', replay) ?? {};
+  if (counts === undefined) return;
   database.run(
-    `UPDATE replays SET counts = json_patch(counts, json_object('refused',
-       json_object(?2, coalesce(counts -> 'refused' ->> ?2, 0) + ?3))) WHERE id = ?1`,
+    'UPDATE replays SET counts = ? WHERE id = ?',
+    withRefused(String(counts), { reason, records: rows.length, events }),
     replay,
-    reason,
-    records,
   );
 }

@@ -157,7 +157,7 @@ export function noteHistory(
     journal(context, step.replay, { id, task_id: null }, { at, topic, sentAt: at, partition, offset });
   }
   for (const id of tooLarge) journal(context, step.replay, { id, task_id: null }, { at, topic, sentAt: at });
-  countRefused(context, step.replay, 'record-too-large', tooLarge.length);
+  countRefused(context, step.replay, 'record-too-large', tooLarge);
   moveOn(context, step, sent.length);
   return sent.length;
 }

@@ -22,6 +22,7 @@ let under: StoreUnderTest;
 let hand: Hand;
 let due: number;
 let failures: unknown[];
+let passed: [topic: string, events: string[]][];
 let clock: ReturnType<typeof clockOf>;
 
 /** The store's time. Whoever waits for it, and for nothing else, moves it on; renewals of leases wait for that. */
@@ -42,6 +43,7 @@ beforeEach(async () => {
   hand = new Hand(under);
   due = 0;
   failures = [];
+  passed = [];
 });
 afterEach(() => under.close());
 
@@ -70,6 +72,7 @@ function start({
     due: () => {
       due += 1;
     },
+    passedOver: (topic: string, events: string[]) => passed.push([topic, events]),
     forbidden: () => forbidden,
     callsLeft: () => 100,
   };
@@ -112,6 +115,7 @@ test('what went to the topics of a former prefix is replayed there, also where i
 test('what the topic refuses of a replay is counted apart, stands as it was sent, and goes with the next', async () => {
   const { target, relay, run } = start();
   for (const id of ['1', '2', '3']) await hand.publish(id, 'a');
+  const stood = (await hand.records()).map(({ eventId }) => eventId);
   await sendAll(relay);
   const tooLarge = failure('too-large', 'MESSAGE_TOO_LARGE');
   const { send } = target;
@@ -123,7 +127,7 @@ test('what the topic refuses of a replay is counted apart, stands as it was sent
     state: 'ended',
     keys: 3,
     replayed: 1,
-    refused: [{ reason: 'record-too-large', records: 2 }],
+    refused: [{ reason: 'record-too-large', records: 2, events: stood.slice(0, 2) }],
   });
   expect(await hand.store.ledger()).toMatchObject({ published: 3, quarantined: 0 });
   target.send = send;
@@ -174,6 +178,33 @@ test('history goes to another topic, whole and in order, and its places are know
     topic: 'audit',
     offset: '0',
   });
+});
+
+test('history passes over what is too large for its topic and names it, also where it was left in between', async () => {
+  const { history, relay, run } = start({ pageRows: 2 });
+  for (const id of ['1', '2', '3', '4']) await hand.publish(id, 'a');
+  const ids = (await hand.records()).map(({ eventId }) => eventId);
+  await sendAll(relay);
+  const { send } = history;
+  let left = false;
+  history.send = async (batches) => {
+    const isAt = (nth: number) =>
+      batches.some(({ rows }) => rows.some(({ eventId }) => eventId === ids[nth]));
+    if (isAt(0) || (left && isAt(2)))
+      return { outcomes: batches.map(() => failure('too-large', 'MESSAGE_TOO_LARGE')), spent: true };
+    if (!isAt(2)) return send.call(history, batches);
+    left = true;
+    return { outcomes: batches.map(() => failure('denied', 'TOPIC_AUTHORIZATION_FAILED')), spent: true };
+  };
+  const wanted: ReplayWanted = { ...newest, how: 'history', toTopic: 'audit' };
+  expect(await run(wanted)).toMatchObject({ state: 'stopped', refused: [] });
+  const view = await run(wanted);
+  expect(view).toMatchObject({ state: 'ended', resumed: true, replayed: 1 });
+  expect(view.refused).toEqual([{ reason: 'record-too-large', records: 2, events: [ids[0], ids[2]] }]);
+  expect(passed).toEqual([
+    ['audit', [ids[0]]],
+    ['audit', [ids[2]]],
+  ]);
 });
 
 test('history that was cut off goes on, and repeats only what was not acknowledged', async () => {
@@ -546,6 +577,7 @@ test('a replay through a process that does not lead waits for the one that does,
     relay: { step: async () => 'waiting' as const },
     clock,
     due: () => {},
+    passedOver: () => {},
     history: makeHistorySender({
       liveTopics: [live],
       clock,

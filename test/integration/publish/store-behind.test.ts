@@ -326,6 +326,7 @@ describeWithNeighbour('Kafka', kafkaAvailable(), 'a store behind its topics', ()
         history,
         clock,
         due: () => {},
+        passedOver: () => {},
         forbidden: () => null,
         callsLeft: () => null,
       },

@@ -163,6 +163,13 @@ describe('a service of the version before', () => {
     expect(value).toMatchObject({ ...former, refused: [], unknown: [], waiting: 0, startedAt: null });
   });
 
+  test('is understood by a replay where it names none of what was refused', async () => {
+    const refused = [{ reason: 'record-too-large', records: 3 }];
+    const shell = await answering({ '/api/replay': { ...former, refused } });
+    const { code, error } = await shell.run('replay', '--kind', 'equipment');
+    expect([code, error]).toEqual([1, expect.stringContaining('3 refused: record-too-large; ')]);
+  });
+
   test('lists organizations without saying whether they were ever seen', async () => {
     const { seen: _seen, ...organization } = (await makeShell().api.organization('4711'))!;
     const shell = await answering({ '/api/organizations': [organization] });

@@ -3,7 +3,7 @@
 
 import { NobodyListens } from '../../../src/commands/client';
 import { Problem } from '../../../src/model/problem';
-import type { ReplayView, ReplayWanted } from '../../../src/model/replay';
+import type { ReplayRefusal, ReplayView, ReplayWanted } from '../../../src/model/replay';
 import { makeShell, serveFor } from './shell';
 
 const id = 'a'.repeat(32);
@@ -58,15 +58,29 @@ test('what an earlier replay has still to send is told by the one that selects n
 });
 
 test('what the topic refused is told with its reason and makes the command fail', async () => {
-  const { shell } = replaying({ replayed: 1, refused: [{ reason: 'record-too-large', records: 3 }] });
+  const { shell } = replaying({
+    replayed: 1,
+    refused: [{ reason: 'record-too-large', records: 3, events: [] }],
+  });
   const { code, out, error } = await shell.run('replay', '--kind', 'equipment');
   expect(code).toBe(1);
   expect(out).toContain('1 records sent again');
   expect(error).toContain('3 refused: record-too-large; they stand on their topics as they were sent before');
 });
 
+test.each([
+  [1, `1 refused: record-too-large (${id}); audit has all others`],
+  [3, `3 refused: record-too-large (${id} and 2 more); audit has all others`],
+])('what a topic lacks of history, %i, is named', async (records, said) => {
+  const refused: ReplayRefusal[] = [{ reason: 'record-too-large', records, events: [id] }];
+  const { shell } = replaying({ how: 'history', toTopic: 'audit', refused });
+  const { code, error } = await shell.run('replay', '--kind', 'equipment', '--to-topic', 'audit');
+  expect(code).toBe(1);
+  expect(error).toContain(said);
+});
+
 test('what did not go again since the store was behind its topics is told, and makes the command fail', async () => {
-  const { shell } = replaying({ replayed: 0, refused: [{ reason: 'store-behind', records: 2 }] });
+  const { shell } = replaying({ replayed: 0, refused: [{ reason: 'store-behind', records: 2, events: [] }] });
   const { code, error } = await shell.run('replay', '--kind', 'equipment');
   expect(code).toBe(1);
   expect(error).toContain('2 not sent: the store was found behind their topics');
