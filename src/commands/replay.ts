@@ -179,12 +179,13 @@ function tell({ output }: CommandContext, view: ReplayView, left: boolean): void
   output.warn(`stopped: ${view.reason}; ${nextOf(how)}`);
 }
 
+/** Sent alone, what a history lacks would stand behind newer ones of its keys, and compaction would keep it. */
 function refusedText({ reason, records, events }: ReplayRefusal, { how, toTopic }: ReplayView): string {
   const more = records > events.length ? ` and ${records - events.length} more` : '';
   const named = events.length === 0 ? '' : ` (${events.join(', ')}${more})`;
   const refused = `${records} ${refusedAs(reason)}${named}`;
   return how === 'history'
-    ? `${refused}; ${toTopic} has all others: let it take more, and replay their keys`
+    ? `${refused}; ${toTopic} has all others. To have all in order, create another topic whose max.message.bytes is that of the live ones, and replay the same to it`
     : `${refused}; they stand on their topics as they were sent before`;
 }
 

@@ -71,13 +71,19 @@ test('what the topic refused is told with its reason and makes the command fail'
 test.each([
   [1, `1 refused: record-too-large (${id}); audit has all others`],
   [3, `3 refused: record-too-large (${id} and 2 more); audit has all others`],
-])('what a topic lacks of history, %i, is named', async (records, said) => {
-  const refused: ReplayRefusal[] = [{ reason: 'record-too-large', records, events: [id] }];
-  const { shell } = replaying({ how: 'history', toTopic: 'audit', refused });
-  const { code, error } = await shell.run('replay', '--kind', 'equipment', '--to-topic', 'audit');
-  expect(code).toBe(1);
-  expect(error).toContain(said);
-});
+])(
+  'what a topic lacks of history, %i, is named, with advice that keeps the order of keys',
+  async (records, said) => {
+    const refused: ReplayRefusal[] = [{ reason: 'record-too-large', records, events: [id] }];
+    const { shell } = replaying({ how: 'history', toTopic: 'audit', refused });
+    const { code, error } = await shell.run('replay', '--kind', 'equipment', '--to-topic', 'audit');
+    expect(code).toBe(1);
+    expect(error).toContain(said);
+    expect(error).toContain('create another topic whose max.message.bytes is that of the live ones');
+    expect(error).toContain('replay the same to it');
+    expect(error).not.toContain('their keys');
+  },
+);
 
 test('what did not go again since the store was behind its topics is told, and makes the command fail', async () => {
   const { shell } = replaying({ replayed: 0, refused: [{ reason: 'store-behind', records: 2, events: [] }] });
