@@ -5,6 +5,7 @@
 import type { Command } from 'commander';
 import type { Api } from '../model/api';
 import { oauth1Ending } from '../model/connection';
+import { counted } from '../model/counted';
 import type { AccessChange, ForgottenView, OrganizationView, ProbeAsker } from '../model/organization';
 import { shellValue, shellWord } from '../model/shell-word';
 import { agedTime } from './age';
@@ -127,11 +128,11 @@ function compareBlocked(left: OrganizationView, right: OrganizationView): number
 
 /** `12 organizations: 2 terms-required, 10 active`. */
 function countsOf(organizations: OrganizationView[]): string {
-  const counted = [...Map.groupBy(organizations, accessOf)].map(
+  const byAccess = [...Map.groupBy(organizations, accessOf)].map(
     ([access, { length }]) => `${length} ${access}`,
   );
   const { length } = organizations;
-  return `${length} organization${length === 1 ? '' : 's'}: ${counted.join(', ')}`;
+  return `${counted(length, 'organization')}: ${byAccess.join(', ')}`;
 }
 
 async function get({ output, clock }: CommandContext, api: Api, id: string): Promise<number> {

@@ -3,6 +3,7 @@
  */
 import type { Command } from 'commander';
 import type { Api } from '../model/api';
+import { counted } from '../model/counted';
 import type { TaskView } from '../model/inspection';
 import type { OrganizationView } from '../model/organization';
 import { afterNothing } from './alerts';
@@ -63,5 +64,3 @@ async function stepsOf(owners: string[], api: Api): Promise<OrganizationView[][]
   }
   return [...steps.values()];
 }
-
-const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`;

@@ -5,6 +5,7 @@
  */
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { Api } from '../model/api';
+import { counted } from '../model/counted';
 import { isProblem, Problem } from '../model/problem';
 import { type ReplayRefusal, type ReplayView, type ReplayWanted, replayedEventsMax } from '../model/replay';
 import type { EventKind } from '../model/resource';
@@ -151,29 +152,27 @@ async function follow(
 function tell({ output }: CommandContext, view: ReplayView, left: boolean): void {
   const { selected, keys, replayed, callsLeft, how, toTopic, dryRun, tookMs } = view;
   const waits = waitsOf(view);
-  const done = doneOf(how);
+  const events = `${counted(selected, 'event')} selected`;
   const isCutShort = view.state === 'running' || (left && view.state === 'stopped');
   const soFar = isCutShort ? ' so far' : '';
-  const brought = view.state === 'ended' ? done : countedOf(how);
+  const brought = view.state === 'ended' ? doneOf(replayed, how) : countedOf(replayed, how);
   // Of history all of a key's records go; how many of them are its newest says nothing.
-  const ofKeys = how === 'history' ? '' : `, ${keys} keys`;
+  const ofKeys = how === 'history' ? '' : `, ${counted(keys, 'key')}`;
   if (output.json) output.value(view);
   else if (dryRun) {
-    const count = how === 'history' ? `${selected} events go to ${toTopic}` : `${keys} keys`;
+    const count = how === 'history' ? `to ${toTopic}` : counted(keys, 'key');
     const budget = callsLeft === null ? '' : `; ${callsLeft} calls left in the sandbox`;
-    output.line(`${selected} events selected${soFar}: ${count}; ${callsOf(view)}${budget}${waits}`);
+    output.line(`${events}${soFar}: ${count}; ${callsOf(view)}${budget}${waits}`);
   } else {
     if (view.resumed)
       output.line(
-        `goes on with the one that was left at ${view.leftAt}: ${view.replayedBefore} ${done} then`,
+        `goes on with the one that was left at ${view.leftAt}: ${doneOf(view.replayedBefore, how)} then`,
       );
-    output.line(
-      `${selected} events selected${ofKeys}${soFar}: ${replayed} ${brought}, ${(tookMs / 1000).toFixed(1)} s${waits}`,
-    );
+    output.line(`${events}${ofKeys}${soFar}: ${brought}, ${(tookMs / 1000).toFixed(1)} s${waits}`);
   }
   if (view.unknown.length > 0) output.warn(`not among the events that are kept: ${view.unknown.join(', ')}`);
   if (view.earlierUnsent > 0)
-    output.warn(`${view.earlierUnsent} records of an earlier replay still wait to be sent`);
+    output.warn(`still to be sent: ${counted(view.earlierUnsent, 'record')} of an earlier replay`);
   for (const refusal of view.refused) output.warn(refusedText(refusal, view));
   if (view.state !== 'stopped' || left) return;
   output.warn(`stopped: ${view.reason}; ${nextOf(how)}`);
@@ -221,16 +220,18 @@ function nextOf(how: ReplayWanted['how']): string {
 function goneWith({ how, replayed, dryRun }: ReplayView, why: string): Problem {
   if (dryRun) return new Problem('store.unavailable', why);
   const goesOut = how === 'newest' ? '; those that have not gone out go as soon as a worker runs' : '';
-  return new Problem('store.unavailable', `${why}: it had counted ${replayed} ${countedOf(how)}${goesOut}`);
+  return new Problem('store.unavailable', `${why}: it had counted ${countedOf(replayed, how)}${goesOut}`);
 }
 
-function doneOf(how: ReplayWanted['how']): string {
-  return how === 'reads' ? 'resources to be read again' : 'records sent again';
+function doneOf(count: number, how: ReplayWanted['how']): string {
+  return how === 'reads'
+    ? `${counted(count, 'resource')} to be read again`
+    : `${counted(count, 'record')} sent again`;
 }
 
 /** Of one that has not come to its end: what is marked goes out, and nobody knows yet how much of it has. */
-function countedOf(how: ReplayWanted['how']): string {
-  return how === 'newest' ? 'records on their way' : doneOf(how);
+function countedOf(count: number, how: ReplayWanted['how']): string {
+  return how === 'newest' ? `${counted(count, 'record')} on their way` : doneOf(count, how);
 }
 
 /** Whoever was at it does not answer any more, and may have ended in the middle. */

@@ -4,6 +4,7 @@
  * only moves the provider and tells what the service then shows.
  */
 
+import { counted } from '../model/counted';
 import type { Ledger } from '../model/ledger';
 import type { OrganizationView } from '../model/organization';
 import type { StructuredEvent } from '../operations/structured-event';
@@ -110,7 +111,7 @@ async function stormIsOneRead({ stage, teller }: Scene, world: World): Promise<v
   teller.say(
     `A hundred hints were accepted and collapsed into one task, which was read ${times(reads)}: also once more a little ` +
       'later, since a provider’s answers may lag. The content was the same: the log held ' +
-      `${count(eventsBefore, 'event')} before and holds ${count(events.length, 'event')} now.`,
+      `${counted(eventsBefore, 'event')} before and holds ${counted(events.length, 'event')} now.`,
   );
 }
 
@@ -129,7 +130,7 @@ async function termsBlock({ stage, teller, pager }: Scene, world: World): Promis
   const page = await paged;
   teller.say(
     'The provider answers 403 for everything of this organization until a person there accepts. Its work is parked: not ' +
-      `retried, not lost. On-call got ${count(pager.count(termsPage, 'firing'), 'page')}, with who must act and where:`,
+      `retried, not lost. On-call got ${counted(pager.count(termsPage, 'firing'), 'page')}, with who must act and where:`,
   );
   teller.page(page.text);
   await neighbourGoesOn(stage, teller, world);
@@ -169,9 +170,9 @@ async function acceptanceDrains({ stage, teller, pager }: Scene, world: World): 
   const page = await resolved;
   teller.say(
     `A probe noticed it by itself, and the ${waiting.length} parked machines were read: ` +
-      `${count(reads - before, 'read')} since the acceptance. ` +
-      `${count(ledger.published, 'notification')} ended as published events by now. The alert resolves, with ` +
-      `${count(pager.count(termsPage, 'resolved'), 'page')}:`,
+      `${counted(reads - before, 'read')} since the acceptance. ` +
+      `${counted(ledger.published, 'notification')} ended as published events by now. The alert resolves, with ` +
+      `${counted(pager.count(termsPage, 'resolved'), 'page')}:`,
   );
   teller.page(page.text);
 }
@@ -193,8 +194,4 @@ async function readsOf(stage: Stage, resources: Resource[]): Promise<number> {
 
 function times(number: number): string {
   return number === 1 ? 'once' : `${number} times`;
-}
-
-export function count(number: number, noun: string): string {
-  return `${number} ${noun}${number === 1 ? '' : 's'}`;
 }

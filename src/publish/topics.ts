@@ -2,6 +2,7 @@
  * The topics as declared in deploy/topics.json, created where they are missing and described as they are. For people who
  * set up an installation and for checks; the running service creates no topic.
  */
+import { counted } from '../model/counted';
 import { Problem } from '../model/problem';
 import { type Clock, endsWithin } from '../tools/clock';
 import { connectionLost, describeError, kindOf, timedOut } from './classify-error';
@@ -257,10 +258,6 @@ export function unlikeDeclared(
 const inSyncSetting = 'min.insync.replicas';
 const sizeSetting = 'max.message.bytes';
 const cleanupSetting = 'cleanup.policy';
-
-function counted(count: number, what: string): string {
-  return `${count} ${what}${count === 1 ? '' : 's'}`;
-}
 
 function topicRequest(prefix: string, declaration: TopicDeclaration, brokers: number) {
   const replicationFactor = Math.min(declaration.replicationFactor, Math.max(1, brokers));

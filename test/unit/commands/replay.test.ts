@@ -54,7 +54,7 @@ test('what an earlier replay has still to send is told by the one that selects n
   const { shell } = replaying({ keys: 0, replayed: 0, earlierUnsent: 3 });
   const { out, error } = await shell.run('replay', '--kind', 'equipment');
   expect(out).toContain('4 events selected, 0 keys: 0 records sent again');
-  expect(error).toContain('3 records of an earlier replay still wait to be sent');
+  expect(error).toContain('still to be sent: 3 records of an earlier replay');
 });
 
 test('what the topic refused is told with its reason and makes the command fail', async () => {
@@ -64,7 +64,7 @@ test('what the topic refused is told with its reason and makes the command fail'
   });
   const { code, out, error } = await shell.run('replay', '--kind', 'equipment');
   expect(code).toBe(1);
-  expect(out).toContain('1 records sent again');
+  expect(out).toContain('1 record sent again');
   expect(error).toContain('3 refused: record-too-large; they stand on their topics as they were sent before');
 });
 
