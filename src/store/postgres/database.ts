@@ -10,7 +10,8 @@ import { Problem } from '../../model/problem';
 import { type Line, makeLine, type StatementResult, type Value, writtenValue } from './burst';
 import { BoundedClient } from './client';
 import { makeLender } from './lender';
-import { isBroken, isLost, problemOf, saysAborted, saysReadOnly } from './server-faults';
+import { isBroken, isLost, problemOf, saysAborted, saysLocked, saysReadOnly } from './server-faults';
+import { problemOfLock } from './who-locks';
 
 export type { Value } from './burst';
 // biome-ignore lint/suspicious/noExplicitAny: a row is what its statement says; each verb reads it as such
@@ -120,7 +121,12 @@ export function openDatabase(settings: DatabaseSettings, nowMs: (() => number) |
         () => {},
       );
       // By the answer to ROLLBACK all earlier ones have come.
-      throw saysAborted(error) ? (course.causeOfAbort ?? error) : error;
+      const cause = saysAborted(error) ? (course.causeOfAbort ?? error) : error;
+      if (!saysLocked(cause) || failed !== undefined) throw cause;
+      throw await problemOfLock(cause, (sql) => query(client, sql, 0)).catch((unanswered: Error) => {
+        failed = unanswered;
+        return cause;
+      });
     } finally {
       giveBack(client, failed);
     }

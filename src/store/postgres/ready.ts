@@ -5,21 +5,20 @@
 import { Problem } from '../../model/problem';
 import type { Context } from './context';
 import { hintFunctionNames } from './hint-functions';
+import { deliveryTables } from './tables';
 
 /** A delivery that found no room says so much about now; where none comes any more, one has to be let in to find out. */
 const noRoomMs = 30_000;
 /** A process notes it no more often. */
 export const notedEveryMs = 5000;
 
-/** What deliveries write to: whoever locks one of them, or takes it or the right to it away, keeps them out. */
-const written = ['deliveries', 'organizations', 'tasks', 'aliases', 'hints', 'lanes'];
 /**
  * What a delivery does there that names a new organization and a new resource. Whoever locks a row needs the right to change it.
  * What few need (to ask for a probe, to set an element aside) is not asked: those are answered 503 without it, and all the others are taken.
  */
 const needed = [
-  ...written.map((table) => ({ table, right: 'INSERT' })),
-  ...written.filter((table) => table !== 'hints').map((table) => ({ table, right: 'SELECT' })),
+  ...deliveryTables.map((table) => ({ table, right: 'INSERT' })),
+  ...deliveryTables.filter((table) => table !== 'hints').map((table) => ({ table, right: 'SELECT' })),
   ...['tasks', 'lanes'].map((table) => ({ table, right: 'UPDATE' })),
 ];
 
@@ -31,7 +30,7 @@ const numbering = 'tasks_id_seq';
  * found no room in the last 30 s.
  */
 export async function ready({ database, nowMs }: Context): Promise<void> {
-  await database.run(`LOCK TABLE ${written.join()} IN ROW EXCLUSIVE MODE`).catch(sayLocked);
+  await database.run(`LOCK TABLE ${deliveryTables.join()} IN ROW EXCLUSIVE MODE`);
   const row = await database.get(
     `INSERT INTO meta AS m (name, value) VALUES ('heartbeat', 1)
      ON CONFLICT (name) DO UPDATE SET value = m.value + 1
@@ -53,13 +52,6 @@ export async function ready({ database, nowMs }: Context): Promise<void> {
   // A time ahead is one from before the clock was set back.
   if (at !== null && Number(at) <= nowMs() && nowMs() - Number(at) < noRoomMs)
     throw new Problem('store.unavailable', 'the disk of the database is full: a delivery found no room');
-}
-
-/** The server says of it that it canceled a statement. */
-function sayLocked(error: unknown): never {
-  if ((error as { code?: unknown }).code !== '55P03') throw error;
-  const tables = written.join(', ');
-  throw new Problem('store.unavailable', `another session locks one of the tables ${tables}`, error);
 }
 
 export async function noteNoRoom({ database, nowMs }: Context): Promise<void> {

@@ -47,6 +47,11 @@ export function saysReadOnly(error: unknown): boolean {
   return codeOf(error) === '25006';
 }
 
+/** Did a lock not come in time? */
+export function saysLocked(error: unknown): boolean {
+  return codeOf(error) === '55P03';
+}
+
 /** Has the server no place for one more connection? */
 export function saysFull(error: unknown): boolean {
   return codeOf(error) === '53300';

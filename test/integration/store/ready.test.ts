@@ -8,6 +8,7 @@ import { hintFunctionNames } from '../../../src/store/postgres/hint-functions';
 import { migrate } from '../../../src/store/postgres/migrate';
 import { type Migration, migrations } from '../../../src/store/postgres/migrations';
 import { openPostgres } from '../../../src/store/postgres/open-postgres';
+import { allTables } from '../../../src/store/postgres/tables';
 import { asApp, grants, postgresSettingsFor } from '../../contract/open-postgres';
 import { deliveryOf, hintOf } from '../../contract/store-hand';
 import { describeWithNeighbour } from '../../support/neighbour';
@@ -152,10 +153,44 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'readiness of a scaled 
       await holder.query(`BEGIN; LOCK TABLE ${table} IN SHARE MODE`);
       await expect(store.ready()).rejects.toMatchObject({
         code: 'store.unavailable',
-        message: `another session locks one of the tables ${tables.join(', ')}`,
+        message: `another session locks the table ${table}`,
       });
       await holder.end();
     }
     await store.ready();
   });
+
+  test('the tables whose locks are told are all of its tables', async () => {
+    const made = await server.query(
+      `SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public' AND tablename <> 'migrations'`,
+      database,
+    );
+    expect(allTables.toSorted()).toEqual(made.map(({ name }) => name).toSorted());
+  });
+
+  test('who waits for a row that another session locked is told of which table', async () => {
+    const holder = new Client({ connectionString: server.url(database) });
+    await holder.connect();
+    await holder.query('BEGIN; SELECT FROM tasks FOR UPDATE');
+    await expect(store.put(deliveryOf(1, [hintOf('1')]))).rejects.toMatchObject({
+      code: 'store.unavailable',
+      message: 'another session locks a row of the table tasks',
+    });
+    await holder.end();
+    expect(await store.put(deliveryOf(1, [hintOf('1')]))).toMatchObject({ due: expect.any(Number) });
+  });
+
+  test('a standby that commits wait for is named by who waits for their locks', async () => {
+    await server.query(`ALTER SYSTEM SET synchronous_standby_names = 'gone'`);
+    await server.query('SELECT pg_reload_conf()');
+    // It writes the row that readiness writes, and its commit does not end.
+    await expect(store.ready()).rejects.toMatchObject({ code: 'store.unavailable' });
+    const [told] = await Promise.allSettled([store.ready()]);
+    await server.query('ALTER SYSTEM RESET synchronous_standby_names');
+    await server.query('SELECT pg_reload_conf()');
+    expect(told).toMatchObject({
+      reason: { message: 'commits wait for a standby of the database that does not answer' },
+    });
+    await store.ready();
+  }, 20_000);
 });
