@@ -115,6 +115,9 @@ export interface Inspection {
   storeBytes(): Promise<number>;
   /** Of the embedded store, when each attempt failed since some time; null otherwise. A server looks after its own. */
   logStuck(): Promise<StuckLog | null>;
-  /** Writes and commits nothing but a heartbeat: true readiness. */
-  ready(): Promise<void>;
+  /**
+   * Writes and commits nothing but a heartbeat: true readiness for deliveries. Of `all`, whether what endings and publishing
+   * write to can be written as well: a scaled store may take deliveries and do nothing else.
+   */
+  ready(of?: 'deliveries' | 'all'): Promise<void>;
 }

@@ -36,7 +36,7 @@ export const answers = {
   },
   'operations.unavailable': {
     status: 503,
-    title: 'The store cannot be read or written now: `tramline check` says what to look at.',
+    title: 'The store cannot read or write what this takes now: `tramline check` says what to look at.',
   },
 } as const satisfies Record<string, Answer>;
 

@@ -152,7 +152,7 @@ export function apiOf(
 
 /** Throws what the store throws, and `CheckFailure` where it has grown to its bound: then no delivery is taken. */
 async function takesWrites(store: Store, settings: LoadedSettings['settings']): Promise<string> {
-  await store.ready();
+  await store.ready('all');
   const { storeBytesMax, databaseUrl } = settings;
   if (storeBytesMax !== null && (await store.storeBytes()) >= storeBytesMax) {
     const message = `it has grown to the ${storeBytesMax} bytes of STORE_BYTES_MAX: deliveries are answered 503`;

@@ -1,36 +1,65 @@
 /**
- * Is the store ready? A write that is taken back would prove nothing: this one commits. Nor does it prove that there is room,
+ * Is the store ready for deliveries, or for all of its work? A write that is taken back would prove nothing: this one commits. Nor does it prove that there is room,
  * since it finds its own in place for ever: whoever is refused for want of room notes that, in place as well, for all processes.
  */
 import { Problem } from '../../model/problem';
 import type { Context } from './context';
 import { hintFunctionNames } from './hint-functions';
-import { deliveryTables } from './tables';
+import { allTables, deliveryTables } from './tables';
 
 /** A delivery that found no room says so much about now; where none comes any more, one has to be let in to find out. */
 const noRoomMs = 30_000;
 /** A process notes it no more often. */
 export const notedEveryMs = 5000;
 
+interface Need {
+  table: string;
+  right: string;
+}
+
 /**
  * What a delivery does there that names a new organization and a new resource. Whoever locks a row needs the right to change it.
  * What few need (to ask for a probe, to set an element aside) is not asked: those are answered 503 without it, and all the others are taken.
  */
-const needed = [
+const forDeliveries: Need[] = [
   ...deliveryTables.map((table) => ({ table, right: 'INSERT' })),
   ...deliveryTables.filter((table) => table !== 'hints').map((table) => ({ table, right: 'SELECT' })),
   ...['tasks', 'lanes'].map((table) => ({ table, right: 'UPDATE' })),
 ];
 
+/** What endings, the relay and the alerts do beyond that. */
+const forWork: Need[] = Object.entries({
+  hints: ['SELECT', 'DELETE'],
+  organizations: ['UPDATE'],
+  reads: ['SELECT', 'INSERT', 'UPDATE', 'DELETE'],
+  sequences: ['SELECT', 'INSERT', 'UPDATE'],
+  outbox: ['SELECT', 'INSERT', 'UPDATE', 'DELETE'],
+  quarantine: ['SELECT', 'INSERT', 'UPDATE', 'DELETE'],
+  equipment: ['SELECT', 'INSERT'],
+  topic_ends: ['SELECT', 'INSERT'],
+  leases: ['SELECT', 'INSERT', 'UPDATE'],
+  conditions: ['SELECT', 'INSERT', 'UPDATE', 'DELETE'],
+  alerts: ['SELECT', 'INSERT', 'DELETE'],
+}).flatMap(([table, rights]) => rights.map((right) => ({ table, right })));
+
+const asks = {
+  deliveries: { tables: deliveryTables, needed: forDeliveries },
+  all: { tables: allTables, needed: [...forDeliveries, ...forWork] },
+};
+
 /** From which it takes numbers by hand: whoever grants on tables alone forgets it. */
 const numbering = 'tasks_id_seq';
 
 /**
- * Throws `store.unavailable` when nothing can be written, a table of deliveries cannot be written to, or a delivery to any process
- * found no room in the last 30 s.
+ * Throws `store.unavailable` when nothing can be written, a table of deliveries, or with `all` any table, cannot be written to,
+ * or a delivery to any process found no room in the last 30 s.
  */
-export async function ready({ database, nowMs }: Context): Promise<void> {
-  await database.run(`LOCK TABLE ${deliveryTables.join()} IN ROW EXCLUSIVE MODE`);
+export async function ready(
+  { database, nowMs }: Context,
+  of: keyof typeof asks = 'deliveries',
+): Promise<void> {
+  const { tables, needed } = asks[of];
+  await database.run(`LOCK TABLE ${tables.join()} IN ROW EXCLUSIVE MODE`);
   const row = await database.get(
     `INSERT INTO meta AS m (name, value) VALUES ('heartbeat', 1)
      ON CONFLICT (name) DO UPDATE SET value = m.value + 1

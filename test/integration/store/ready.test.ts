@@ -160,12 +160,51 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'readiness of a scaled 
     await store.ready();
   });
 
-  test('the tables whose locks are told are all of its tables', async () => {
+  test('all that it asks for are all of its tables', async () => {
     const made = await server.query(
       `SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public' AND tablename <> 'migrations'`,
       database,
     );
     expect(allTables.toSorted()).toEqual(made.map(({ name }) => name).toSorted());
+  });
+
+  describe('where deliveries are taken, and one table that publishing needs cannot be used', () => {
+    const takesDeliveries = async () => {
+      await store.ready();
+      expect(await store.put(deliveryOf(1, [hintOf('1')]))).toMatchObject({ due: expect.any(Number) });
+    };
+
+    test('that is locked, whoever asks for all of its work is told which, and so is who meets it', async () => {
+      await store.ready('all');
+      const holder = new Client({ connectionString: server.url(database) });
+      await holder.connect();
+      await holder.query('BEGIN; LOCK TABLE outbox IN ACCESS EXCLUSIVE MODE');
+      await takesDeliveries();
+      const askedMs = performance.now();
+      const told = await Promise.allSettled([store.ready('all'), store.unsentCount()]);
+      // A check waits for a part for five seconds.
+      expect(performance.now() - askedMs).toBeLessThan(4500);
+      await holder.end();
+      for (const one of told)
+        expect(one).toMatchObject({
+          reason: { code: 'store.unavailable', message: 'another session locks the table outbox' },
+        });
+      await store.ready('all');
+    });
+
+    test.each([
+      ['the right to it is gone', 'REVOKE ALL ON outbox FROM app', 'permission denied for table outbox'],
+      ['a right is gone', 'REVOKE DELETE ON outbox FROM app', 'the database grants no DELETE on outbox'],
+      ['it is away', 'ALTER TABLE outbox RENAME TO other', 'relation "outbox" does not exist'],
+    ])('since %s, whoever asks for all of its work is told so', async (_why, sql, message) => {
+      await server.query(sql, database);
+      await takesDeliveries();
+      const [told] = await Promise.allSettled([store.ready('all')]);
+      if (sql.startsWith('ALTER')) await server.query('ALTER TABLE other RENAME TO outbox', database);
+      await server.query(grants, database);
+      expect(told).toMatchObject({ reason: { code: 'store.unavailable', message } });
+      await store.ready('all');
+    });
   });
 
   test('who waits for a row that another session locked is told of which table', async () => {
@@ -185,12 +224,12 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'readiness of a scaled 
     await server.query('SELECT pg_reload_conf()');
     // It writes the row that readiness writes, and its commit does not end.
     await expect(store.ready()).rejects.toMatchObject({ code: 'store.unavailable' });
-    const [told] = await Promise.allSettled([store.ready()]);
+    const [told] = await Promise.allSettled([store.ready('all')]);
     await server.query('ALTER SYSTEM RESET synchronous_standby_names');
     await server.query('SELECT pg_reload_conf()');
     expect(told).toMatchObject({
       reason: { message: 'commits wait for a standby of the database that does not answer' },
     });
-    await store.ready();
+    await store.ready('all');
   }, 20_000);
 });

@@ -114,6 +114,21 @@ test('a worker whose alerts could not be written tells what it remembers', async
   expect(names).toEqual(['TramlineStoreUnavailable', anAlert().name]);
 });
 
+test('a check asks a store for all of its work, and is told what deliveries do without', async () => {
+  const store = {
+    ready: async (of?: string) => {
+      if (of === 'all') throw new Problem('store.unavailable', 'another session locks the table outbox');
+    },
+    listAlerts: async () => [],
+    leaseFreeMs: async () => 0,
+  };
+  const lines = await apiOf(settings, store as unknown as Store, null).check();
+  expect(lines.find(({ name }) => name === 'store')).toMatchObject({
+    state: 'failed',
+    detail: 'another session locks the table outbox',
+  });
+});
+
 test('a receiver that no worker ever stood beside says so as long as it runs', async () => {
   expect(await told(null, writeAlert)).toEqual([[['TramlineWorkersAbsent', true]], 'warning']);
   expect(await told(0, writeAlert)).toEqual([[], 'ok']);
