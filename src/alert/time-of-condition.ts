@@ -39,7 +39,7 @@ const sentences: Partial<Record<ConditionName, string>> = {
   'store-log-stuck':
     'It keeps no delivery and no event back before the disk is full; what is in the log is kept.',
   'store-unavailable':
-    'What the provider announces meanwhile is not taken, and it announces it again; for how long is not known. ' +
+    'What is answered 503 for it, the provider announces again; for how long is not known. ' +
     '`tramline sync` finds what it gave up.',
   'subscription-ended': unannounced,
   'subscription-expired': unannounced,

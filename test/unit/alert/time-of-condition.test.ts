@@ -52,6 +52,12 @@ test.each(keptAtProvider)(
   },
 );
 
+test('a store that fails may take deliveries all the same: only what is refused for it is told again', () => {
+  expect(timeAfter('store-unavailable', 0).sentence).toMatch(
+    /^What is answered 503 for it, the provider announces again;/,
+  );
+});
+
 test.each(others)('%s names no time of its own, and grows no more urgent by lasting', (name) => {
   const { annotations, severity } = timeAfter(name, 365 * dayMs);
   expect(annotations).toEqual({
