@@ -5,6 +5,7 @@
 import { isProblem, Problem } from '../model/problem';
 import type { Alerts, Outbox, Store } from '../model/store';
 import { type Clock, endsWithin } from '../tools/clock';
+import { makeChoice, type Said, say } from './cause-told';
 
 export interface StoreTrouble {
   sinceMs: number;
@@ -29,6 +30,12 @@ const full = 'database or disk is full';
 const alertPatienceMs = 2000;
 /** While one of their questions is late the next are hardly waited for: a round asks several, and each would cost the page its time. */
 const lateAlertPatienceMs = 250;
+
+/** Of one verb; `detail` is what it met last. */
+interface Failure extends StoreTrouble {
+  lastMs: number;
+  said: Said;
+}
 
 interface Question {
   atMs: number;
@@ -88,7 +95,8 @@ function makeQuestions(clock: Clock) {
  */
 export function watchStore(store: Store, clock: Clock): WatchedStore {
   /** By verb: reading goes on while nothing can be written. */
-  const failing = new Map<string, StoreTrouble & { lastMs: number }>();
+  const failing = new Map<string, Failure>();
+  const choose = makeChoice();
   const questions = makeQuestions(clock);
   let readyMs = Number.NEGATIVE_INFINITY;
 
@@ -106,8 +114,11 @@ export function watchStore(store: Store, clock: Clock): WatchedStore {
         (error: unknown) => {
           questions.answered(question);
           if (!isProblem(error, 'store.unavailable')) return;
-          const sinceMs = failing.get(verb)?.sinceMs ?? question.atMs;
-          failing.set(verb, { sinceMs, lastMs: clock.steadyMs(), detail: error.message });
+          const { sinceMs = question.atMs, said = new Map() } = failing.get(verb) ?? {};
+          const { message: detail, cause } = error;
+          const lastMs = clock.steadyMs();
+          say(said, detail, isDriversOwn(cause), lastMs);
+          failing.set(verb, { sinceMs, lastMs, detail, said });
         },
       );
       return answer;
@@ -128,22 +139,32 @@ export function watchStore(store: Store, clock: Clock): WatchedStore {
   return {
     store: Object.create(verbs) as Store,
     trouble() {
-      const oldest = questions.oldest();
       const nowMs = clock.steadyMs();
+      const oldest = questions.oldest();
       const asPeopleCount = (steadyMs: number) => clock.nowMs() - (nowMs - steadyMs);
+      for (const [verb, { lastMs }] of failing) if (nowMs - lastMs >= rememberedMs) failing.delete(verb);
+      const open = [...failing.values()].filter((failure) => !isOver(failure, readyMs));
+      const first = open.find(({ sinceMs }) => nowMs - sinceMs >= patienceMs);
+      const told = first === undefined ? null : choose(open, nowMs);
+      // Who waits behind what fails hears nothing for longer than that takes to say why.
       if (oldest !== undefined && nowMs - oldest.atMs >= patienceMs) {
-        return { sinceMs: asPeopleCount(oldest.atMs), detail: 'the store does not answer' };
+        const detail = told?.isServersNow ? told.words : 'the store does not answer';
+        return { sinceMs: asPeopleCount(oldest.atMs), detail };
       }
-      for (const [verb, { sinceMs, lastMs, detail }] of failing) {
-        if (nowMs - lastMs >= rememberedMs) failing.delete(verb);
-        else if (lastMs - sinceMs < patienceMs && readyMs > lastMs) continue;
-        // Where nothing comes nobody tries the verb again. A probe alone may find room in a log that has none for more.
-        else if (detail === full && readyMs - lastMs >= patienceMs) continue;
-        else if (nowMs - sinceMs >= patienceMs) return { sinceMs: asPeopleCount(sinceMs), detail };
-      }
-      return null;
+      return told === null ? null : { sinceMs: asPeopleCount(first!.sinceMs), detail: told.words };
     },
   };
+}
+
+function isOver({ sinceMs, lastMs, detail }: Failure, readyMs: number): boolean {
+  if (lastMs - sinceMs < patienceMs && readyMs > lastMs) return true;
+  // Where nothing comes nobody tries the verb again. A probe alone may find room in a log that has none for more.
+  return detail === full && readyMs - lastMs >= patienceMs;
+}
+
+/** What has no code came from neither the server nor the system: what a driver says of a connection that broke. */
+function isDriversOwn(cause: unknown): boolean {
+  return cause instanceof Error && typeof (cause as { code?: unknown }).code !== 'string';
 }
 
 type AlertStore = Alerts & Pick<Outbox, 'holdLease'>;

@@ -110,6 +110,69 @@ test('a full disk is over five seconds after the last that found it full, where 
   }
 });
 
+describe('of what verbs failed with', () => {
+  const server = (words: string) => problem(words, { code: '28P01' });
+  const driver = (words: string) => problem(words, {});
+  const problem = (words: string, told: object) =>
+    new Problem('store.unavailable', words, Object.assign(new Error(words), told));
+
+  /** Each second the verbs fail with what stands there for them; the words that are told then. */
+  async function toldOf(rounds: Record<string, Problem>[]) {
+    let now: Record<string, Problem> = {};
+    const failing = (verb: string) => () => Promise.reject(now[verb]);
+    const verbs = ['put', 'take', 'sweep'] as const;
+    const { clock, store, trouble } = stage(Object.fromEntries(verbs.map((verb) => [verb, failing(verb)])));
+    const told: (string | undefined)[] = [];
+    for (now of rounds) {
+      for (const verb of verbs) if (now[verb] !== undefined) await store[verb]({} as never).catch(() => {});
+      await clock.advance(1000);
+      told.push(trouble()?.detail);
+    }
+    return told;
+  }
+  const refused = server('password authentication failed');
+  const readOnly = server('cannot execute INSERT in a read-only transaction');
+  const full = server('No space left on device');
+  const broken = driver('Client has encountered a connection error and is not queryable');
+  const times = <Round>(count: number, round: Round) => Array<Round>(count).fill(round);
+
+  test('the server’s words are told before the driver’s, whichever failed first', async () => {
+    const told = await toldOf([{ put: broken }, ...times(6, { take: refused, sweep: broken })]);
+    expect(told.slice(4)).toEqual(times(3, refused.message));
+  });
+
+  test('the driver’s are told where the server says nothing for ten seconds', async () => {
+    const told = await toldOf([...times(6, { put: refused }), ...times(11, { put: broken })]);
+    expect(told.slice(5)).toEqual([...times(9, refused.message), ...times(3, broken.message)]);
+  });
+
+  test('another cause is told a second after it came, also while a verb that met the former is not tried again', async () => {
+    const told = await toldOf([...times(6, { sweep: full, put: full }), ...times(3, { put: readOnly })]);
+    expect(told.slice(5)).toEqual([full.message, ...times(3, readOnly.message)]);
+  });
+
+  test('two causes that take turns are told as one, so that no text is another each time', async () => {
+    const turns = [{ put: full }, { put: readOnly, take: readOnly }, { take: full }];
+    const told = await toldOf([...turns, ...turns, ...turns, ...turns]);
+    expect(new Set(told.slice(5)).size).toBe(1);
+  });
+
+  test('who waits for the store hears what it says to others; where nobody does any more, that it does not answer', async () => {
+    let isSilent = false;
+    const put = () => (isSilent ? new Promise<never>(() => {}) : Promise.reject(full));
+    const { clock, store, trouble } = stage({ put, take: () => new Promise<never>(() => {}) });
+    void store.take(1);
+    for (let second = 0; second < 6; second += 1) {
+      await store.put({} as never).catch(() => {});
+      await pass(clock, 1000);
+    }
+    expect(trouble()).toMatchObject({ detail: full.message });
+    isSilent = true;
+    await pass(clock, 10_000);
+    expect(trouble()).toMatchObject({ detail: 'the store does not answer' });
+  });
+});
+
 test('another problem than the store being away is none of its own', async () => {
   const { clock, store, trouble } = stage({
     put: () => Promise.reject(new Problem('store.refused', 'too strange')),
