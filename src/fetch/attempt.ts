@@ -1,18 +1,16 @@
 /**
  * One attempt: one deadline and one reason to stop for all calls of a read, and what they cost together. The calls of
- * an attempt follow one another; whatever is under way when it is cut is stopped at once. A deadline is measured in time
- * in which this process runs.
+ * an attempt follow one another; whatever is under way when it is cut is stopped at once.
  */
 import type { ReadCost } from '../model/answer';
 
 /** Why an attempt was cut: its time is over, or the process stops. */
 export type Cut = 'deadline' | 'aborted';
 
-/**
- * A deadline that is noticed so much late passed while this process stood still (it was stopped, or had no processor): what
- * was answered meanwhile is not read yet.
- */
-const stoodStillMs = 1000;
+/** A deadline that is noticed so much late passed while this process stood still: it was stopped, or had no processor. */
+const noticedLateMs = 100;
+/** For so long what came meanwhile is taken, since timers run before anything is received: once, and only by whoever reads. */
+const takenLateMs = 1000;
 
 /** Resolves when the next call may be made; must not reject. */
 export type Pay = () => Promise<void>;
@@ -31,6 +29,11 @@ function stopsUnder(signal: AbortSignal): Set<(cut: Cut) => void> {
   return stops;
 }
 
+export interface AttemptOptions {
+  pay?: Pay | null;
+  reads?: boolean;
+}
+
 export class Attempt {
   readonly cost: ReadCost = { calls: 0, resends: 0, bytes: 0, tookMs: 0, status: null };
   /** null while it may go on. */
@@ -46,22 +49,20 @@ export class Attempt {
 
   readonly #pay: Pay | null;
 
-  /** `pay`: what each call waits for; left out where calls cost nothing. */
-  constructor(timeoutMs: number, signal?: AbortSignal, pay: Pay | null = null) {
+  /**
+   * `pay`: what each call waits for; left out where calls cost nothing. `reads`: nothing but reading is done in it, which may
+   * end a second late where this process stood still.
+   */
+  constructor(timeoutMs: number, signal?: AbortSignal, { pay = null, reads = false }: AttemptOptions = {}) {
     this.#pay = pay;
-    this.#timer = this.#stopAfter(timeoutMs);
+    this.#timer = setTimeout(() => {
+      const stoodStill = performance.now() - this.#startedAt - timeoutMs >= noticedLateMs;
+      if (reads && stoodStill) this.#timer = setTimeout(this.#stop, takenLateMs, 'deadline');
+      else this.#stop('deadline');
+    }, timeoutMs);
     if (signal?.aborted) this.cut = 'aborted';
     this.#stops = signal === undefined || signal.aborted ? null : stopsUnder(signal);
     this.#stops?.add(this.#stop);
-  }
-
-  /** Time in which this process stood still is no time of whoever was asked: then all of it is given again. */
-  #stopAfter(timeoutMs: number): NodeJS.Timeout {
-    const dueAt = performance.now() + timeoutMs;
-    return setTimeout(() => {
-      if (performance.now() - dueAt < stoodStillMs) this.#stop('deadline');
-      else this.#timer = this.#stopAfter(timeoutMs);
-    }, timeoutMs);
   }
 
   /** What stops the call that is under way; null when none is. */

@@ -14,17 +14,30 @@ test('the deadline stops what is under way, once', () => {
   expect(attempt.cut).toBe('deadline');
 });
 
-test('a deadline that passed while this process stood still begins again', () => {
-  const attempt = new Attempt(100);
-  const stoodStill = jest.spyOn(performance, 'now').mockReturnValue(performance.now() + 20_000);
+/** The next timer that is due is noticed so much late. */
+function stoodStillFor(ms: number): void {
+  jest.spyOn(performance, 'now').mockReturnValue(performance.now() + ms);
   jest.advanceTimersByTime(100);
-  stoodStill.mockRestore();
-  expect(attempt.cut).toBeNull();
-  jest.advanceTimersByTime(99);
-  expect(attempt.cut).toBeNull();
-  jest.advanceTimersByTime(1);
-  expect(attempt.cut).toBe('deadline');
-});
+  jest.restoreAllMocks();
+}
+
+test.each([
+  [true, 200, 1000],
+  [true, 60_000, 1000],
+  [true, 199, 0],
+  [false, 60_000, 0],
+])(
+  'where reading is %s a deadline of 100 ms that is noticed after %i ms leaves %i ms for what came',
+  (reads, afterMs, leftMs) => {
+    const attempt = new Attempt(100, undefined, { reads });
+    stoodStillFor(afterMs);
+    for (let ms = 0; ms < leftMs; ms += 1) {
+      expect(attempt.cut).toBeNull();
+      jest.advanceTimersByTime(1);
+    }
+    expect(attempt.cut).toBe('deadline');
+  },
+);
 
 test('an ended attempt is cut no more and leaves nothing behind', () => {
   const stop = new AbortController();
