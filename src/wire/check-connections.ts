@@ -14,14 +14,19 @@ import { storesAnswer } from './stores-answer';
 type Client = Pick<ProviderClient, 'organizations'>;
 type Book = Pick<ConnectionBook, 'connections' | 'sees' | 'refresh'>;
 
+/** As `answersThrough`, of the connections that there are now. Throws `store.unavailable` where these cannot be read within 3 s. */
+export async function checkConnections(client: Client, book: Book): Promise<Found> {
+  await storesAnswer(book.refresh(), systemClock);
+  return answersThrough(client, book);
+}
+
 /**
  * Asks for the first page of organizations through every valid connection. A refused consent is a caution while another
  * connection is answered. Rejects with a sentence where one is not answered otherwise, where every consent was refused or
  * where there is none: `CheckFailure` where a user has to act, or nobody but the provider. Throws `store.key-missing` where a stored token cannot be
- * opened any more, whatever was opened before, and `store.unavailable` where the connections cannot be read within 3 s.
+ * opened any more, whatever was opened before.
  */
-export async function checkConnections(client: Client, book: Book): Promise<Found> {
-  await storesAnswer(book.refresh(), systemClock);
+export async function answersThrough(client: Client, book: Book): Promise<Found> {
   const connections = book.connections();
   if (connections.length === 0) {
     const detail = 'there is no connection: no user has given consent, or each was revoked';

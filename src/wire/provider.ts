@@ -27,7 +27,7 @@ import { draftEvent } from '../publish/draft-event';
 import { endsWithin, systemClock } from '../tools/clock';
 import { makeSealer, type Sealer } from '../tools/secret';
 import { knownBy } from './book';
-import { checkConnections } from './check-connections';
+import { answersThrough } from './check-connections';
 import { type Connecting, lateRenewal, readConnections, wireConnecting } from './connecting';
 import { makeNameEquipment } from './equipment-names';
 import { type ClockHeard, makeClockHeard } from './hear-calls';
@@ -173,8 +173,9 @@ export function makeOwnProvider(
     // A receiver knows no pause before it looks, and then looks again and again.
     routes: (observer) => own.connecting().routes(observer, own.heeded),
     async check() {
-      await storesAnswer(own.prepared(), systemClock);
-      return checkConnections(own.client(), own.book());
+      const read = own.prepared().then(() => own.book().refresh());
+      await storesAnswer(read, systemClock);
+      return answersThrough(own.client(), own.book());
     },
     clockOffsetMs: own.clockOffsetMs,
     close: untilDone(async () => {

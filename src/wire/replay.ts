@@ -46,7 +46,7 @@ export function replayOf(settings: Settings, parts: ReplayParts): Replay {
   return makeReplay(doors, { ...replayDefaults, holder, leaseMs, settles }, troubleOf(observer, 'kafka'));
 }
 
-/** One line for a piece of history: what it has no room for is told by its journal. */
+/** Of a piece of history; the log cuts it, and tells one in ten seconds. `explain` tells of each event. */
 export function passedOver(topic: string, events: string[]): Trouble {
   const count = events.length === 1 ? '1 event that is' : `${events.length} events that are`;
   const detail = `${topic} lacks ${count} too large for it: ${events.join(', ')}`;

@@ -376,6 +376,17 @@ test.each([
   },
 );
 
+test('a relay that met a denied topic and lost the lead leaves it to the next to tell', async () => {
+  const { clock, outbox, first } = setUp();
+  first.target.script.push(failAll('denied', 'TOPIC_AUTHORIZATION_FAILED'));
+  await first.relay.step();
+  expect(told([first])).toEqual(['topic-denied 0']);
+  outbox.giveLeaseTo('second', 60_000);
+  await clock.advance(leaseMs - 1);
+  await first.relay.step();
+  expect(told([first])).toEqual([]);
+});
+
 describe('of topics that were told to be denied before this one led', () => {
   const toldTopics = async () => ['t', 'u'].map((topic) => ({ topic, sinceMs: beganMs }));
   const over = ({ relay }: { relay: Relay }) =>
