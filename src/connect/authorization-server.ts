@@ -24,8 +24,8 @@ export interface AuthorizationServer {
   /** Where the user's browser is sent. */
   consentAddress(asked: { redirectUri: string; state: string; challenge: string }): Promise<string>;
   redeem(given: { code: string; verifier: Secret; redirectUri: string }): Promise<Grant>;
-  /** The grant's `refresh` is null where the former one stays. */
-  refresh(refresh: Secret): Promise<Grant>;
+  /** The grant's `refresh` is null where the former one stays. `mayShow` is called before each call that shows it, and may throw. */
+  refresh(refresh: Secret, mayShow: () => void): Promise<Grant>;
   /** An access token of the application itself (RFC 6749 section 4.4). */
   application(): Promise<Secret>;
   /** False when the server has no place for it. */
@@ -48,7 +48,7 @@ const ofUsers: ReadonlySet<string> = new Set(['offline_access', 'openid', 'profi
 
 /**
  * The OAuth 2 server of the configured issuer (RFC 8414): its metadata is read when first needed, kept for a while,
- * and refused when it names another issuer. Its calls reject with `GrantRefusal` and nothing else.
+ * and refused when it names another issuer. Its calls reject with `GrantRefusal` and what `mayShow` throws, and nothing else.
  */
 export function makeAuthorizationServer(
   options: AuthorizationServerOptions,
@@ -57,8 +57,8 @@ export function makeAuthorizationServer(
 ): AuthorizationServer {
   const endpoints = makeEndpoints(options, calls, clock);
 
-  async function grant(form: [string, string][]): Promise<Grant> {
-    const { reply, url } = (await endpoints.ask('token', form))!;
+  async function grant(form: [string, string][], mayShow?: () => void): Promise<Grant> {
+    const { reply, url } = (await endpoints.ask('token', form, mayShow))!;
     return tokenAnswerOf(reply, clock.nowMs(), url);
   }
 
@@ -85,11 +85,14 @@ export function makeAuthorizationServer(
         ['redirect_uri', redirectUri],
         ['code_verifier', verifier.open()],
       ]),
-    refresh: (refresh) =>
-      grant([
-        ['grant_type', 'refresh_token'],
-        ['refresh_token', refresh.open()],
-      ]),
+    refresh: (refresh, mayShow) =>
+      grant(
+        [
+          ['grant_type', 'refresh_token'],
+          ['refresh_token', refresh.open()],
+        ],
+        mayShow,
+      ),
     async application() {
       const scopes = options.scopes.filter((scope) => !ofUsers.has(scope));
       const scope: [string, string][] = scopes.length > 0 ? [['scope', scopes.join(' ')]] : [];
@@ -163,10 +166,12 @@ function makeEndpoints(options: AuthorizationServerOptions, calls: TokenCalls, c
   async function ask(
     endpoint: 'token' | 'revocation',
     form: [string, string][],
+    mayShow: () => void = () => {},
   ): Promise<{ reply: TokenReply; url: string } | null> {
     const read = metadata();
     const { [endpoint]: url, basic } = await read;
     if (url === null) return null;
+    mayShow();
     const reply = await post(url, basic, form);
     if (reply.status === null) lookBeside();
     if (reply.status !== 404 && reply.status !== 410) return { reply, url };
@@ -174,6 +179,7 @@ function makeEndpoints(options: AuthorizationServerOptions, calls: TokenCalls, c
     const now = await metadata();
     const moved = now[endpoint];
     if (moved === null || moved === url) return { reply, url };
+    mayShow();
     return { reply: await post(moved, now.basic, form), url: moved };
   }
 

@@ -155,7 +155,7 @@ function makeRenewAlone(
     return sealed.status === 'valid' ? { connection: unsealConnection(sealed, sealer) } : { refused: null };
   }
 
-  async function exchange(connectionId: string): Promise<Renewed> {
+  async function exchange(connectionId: string, mayShow: () => void): Promise<Renewed> {
     const sealed = await store.findConnection(connectionId);
     if (sealed === null || server === null) return { refused: null };
     const { token, refresh, auth, status } = unsealConnection(sealed, sealer);
@@ -167,7 +167,7 @@ function makeRenewAlone(
       return keep(sealed, token, waiting.grant);
     mayAsk();
     try {
-      return await keep(sealed, token, await server.refresh(refresh));
+      return await keep(sealed, token, await server.refresh(refresh, mayShow));
     } catch (error) {
       if (!(error instanceof GrantRefusal) || error.fault !== 'refused') throw error;
       const now = await store.findConnection(connectionId);
@@ -193,10 +193,10 @@ function makeRenewAlone(
   }
 
   return async (connectionId, stale) => {
-    const lease = `renew ${connectionId}`;
+    const lease = leaseOf(doors, connectionId);
     const untilMs = clock.nowMs() + busyMsMax;
     mayAsk();
-    while (!(await store.holdLease(lease, doors.holder, callsMax * doors.callMsMax))) {
+    while (!(await lease.take())) {
       const other = await otherThan(connectionId, stale);
       if (other !== null) return other;
       if (clock.nowMs() >= untilMs) throw new GrantRefusal('unavailable', 'another process is renewing it');
@@ -204,10 +204,33 @@ function makeRenewAlone(
       mayAsk();
     }
     try {
-      return (await otherThan(connectionId, stale)) ?? (await exchange(connectionId));
+      return (await otherThan(connectionId, stale)) ?? (await exchange(connectionId, lease.mayShow));
     } finally {
-      await store.holdLease(lease, doors.holder, 0).catch(() => false);
+      await lease.giveBack();
     }
+  };
+}
+
+function leaseOf(
+  { store, holder, callMsMax, clock }: Pick<RenewalDoors, 'store' | 'holder' | 'callMsMax' | 'clock'>,
+  connectionId: string,
+) {
+  const name = `renew ${connectionId}`;
+  let askedAtMs = clock.steadyMs();
+  return {
+    take(): Promise<boolean> {
+      askedAtMs = clock.steadyMs();
+      return store.holdLease(name, holder, callsMax * callMsMax);
+    },
+    /** Throws where one more call may outlast it: a process that stood still may find that another has had the token turned. */
+    mayShow(): void {
+      if (clock.steadyMs() - askedAtMs > (callsMax - 1) * callMsMax)
+        throw new GrantRefusal(
+          'unavailable',
+          'it took so long to come to it that another process may renew it',
+        );
+    },
+    giveBack: () => store.holdLease(name, holder, 0).catch(() => false),
   };
 }
 

@@ -9,7 +9,7 @@ export type Cut = 'deadline' | 'aborted';
 
 /** A deadline that is noticed so much late passed while this process stood still: it was stopped, or had no processor. */
 const noticedLateMs = 100;
-/** For so long what came meanwhile is taken, since timers run before anything is received: once, and only by whoever reads. */
+/** For so long what came meanwhile is taken, once, since timers run before anything is received: it may be a token that is given but once. */
 const takenLateMs = 1000;
 
 /** Resolves when the next call may be made; must not reject. */
@@ -29,11 +29,6 @@ function stopsUnder(signal: AbortSignal): Set<(cut: Cut) => void> {
   return stops;
 }
 
-export interface AttemptOptions {
-  pay?: Pay | null;
-  reads?: boolean;
-}
-
 export class Attempt {
   readonly cost: ReadCost = { calls: 0, resends: 0, bytes: 0, tookMs: 0, status: null };
   /** null while it may go on. */
@@ -49,15 +44,12 @@ export class Attempt {
 
   readonly #pay: Pay | null;
 
-  /**
-   * `pay`: what each call waits for; left out where calls cost nothing. `reads`: nothing but reading is done in it, which may
-   * end a second late where this process stood still.
-   */
-  constructor(timeoutMs: number, signal?: AbortSignal, { pay = null, reads = false }: AttemptOptions = {}) {
+  /** `pay`: what each call waits for; left out where calls cost nothing. Ends a second late at most, where this process stood still. */
+  constructor(timeoutMs: number, signal?: AbortSignal, pay: Pay | null = null) {
     this.#pay = pay;
     this.#timer = setTimeout(() => {
       const stoodStill = performance.now() - this.#startedAt - timeoutMs >= noticedLateMs;
-      if (reads && stoodStill) this.#timer = setTimeout(this.#stop, takenLateMs, 'deadline');
+      if (stoodStill) this.#timer = setTimeout(this.#stop, takenLateMs, 'deadline');
       else this.#stop('deadline');
     }, timeoutMs);
     if (signal?.aborted) this.cut = 'aborted';

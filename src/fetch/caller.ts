@@ -32,7 +32,7 @@ export function makeCallers(ask: Ask, catalogs: Catalogs): Callers {
     within,
     alone(timeoutMs, signal) {
       const one = async <T>(work: (caller: Caller) => Promise<T>): Promise<T> => {
-        const attempt = new Attempt(timeoutMs, signal, { reads: true });
+        const attempt = new Attempt(timeoutMs, signal);
         try {
           return await work(within(attempt));
         } finally {

@@ -104,7 +104,7 @@ export function makeProviderClient(options: ProviderOptions, doors: ProviderDoor
       connection = chooseConnection(claim, doors.connections(), doors.sees);
     }
     if (connection === null) return noConnection(claim, doors);
-    const attempt = new Attempt(timeoutMs, signal, { pay, reads: true });
+    const attempt = new Attempt(timeoutMs, signal, pay);
     const result = await catalogs.of(connection, attempt);
     const answer = 'answer' in result ? result.answer : await probeOrganization(due, connection, attempt);
     attempt.end();
@@ -114,7 +114,7 @@ export function makeProviderClient(options: ProviderOptions, doors: ProviderDoor
   async function readOrganization(organizationId: string, connectionId: string, signal?: AbortSignal) {
     const connection = connectionOf(connectionId);
     if (connection === null) return { answer: unknownConnection(connectionId) };
-    const attempt = new Attempt(timeoutMs, signal, { reads: true });
+    const attempt = new Attempt(timeoutMs, signal);
     const result = await organizations.find(organizationId, connection, callers.within(attempt));
     attempt.end();
     return result;

@@ -62,7 +62,7 @@ export function makeReadThrough(
     const readers = readersOf(request, doors.connections(), doors.sees);
     const { value: first } = readers.next();
     if (first === undefined) return { answer: noConnection(request, doors), cost: nothing };
-    const attempt = new Attempt(timeoutMs, signal, { reads: true });
+    const attempt = new Attempt(timeoutMs, signal);
     let answer = await readBy(first, request, attempt);
     // Nobody else's token is shown for an owner that is only claimed.
     if (answer.kind === 'gone' && !answer.certain && request.organizationId !== null) {

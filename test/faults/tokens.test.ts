@@ -48,6 +48,8 @@ class Stage {
     organizations: [],
   };
   storeAway = false;
+  /** What happens between the lease and the call that shows the refresh token. */
+  beforeShown: () => Promise<void> = async () => {};
   /** What was put on record of a grant that is over. */
   readonly refusals: string[] = [];
   /** What happens just before that. */
@@ -76,7 +78,9 @@ class Stage {
       store: this.#store,
       sealer,
       server: {
-        refresh: (refresh) => {
+        refresh: async (refresh, mayShow) => {
+          await this.beforeShown();
+          mayShow();
           this.asked.push(refresh.open());
           return this.answer(refresh.open());
         },
@@ -156,6 +160,16 @@ describe('F-8: a token that is refused', () => {
     await stage.clock.advance(16_000);
     expect(await waiting).toHaveProperty('waits');
     expect(stage.asked).toEqual(['refresh-0']);
+  });
+
+  test('is not shown by who stood still for so long that another may have had it turned', async () => {
+    const { renewal, known } = stage.process('a');
+    stage.beforeShown = () => stage.clock.advance(60_001);
+    expect(tokenOf(await renewal.renew(known()))).toContain('another process may renew it');
+    expect(stage.asked).toEqual([]);
+    stage.beforeShown = () => stage.clock.advance(60_000);
+    await stage.clock.advance(60_000);
+    expect(tokenOf(await renewal.renew(known()))).toBe('access-1');
   });
 
   test('is renewed ahead of its end, while the present one is used on', async () => {

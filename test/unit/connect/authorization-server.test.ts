@@ -57,7 +57,8 @@ function stage(answers: Record<string, TokenReply>, origins: string[] = []) {
 }
 
 const described = (more: object = {}) => ({ [wellKnown]: json({ ...metadata, ...more }) });
-const refresh = (server: ReturnType<typeof stage>['server']) => server.refresh(new Secret('former'));
+const refresh = (server: ReturnType<typeof stage>['server']) =>
+  server.refresh(new Secret('former'), () => {});
 const faultOf = (work: Promise<unknown>): Promise<unknown> =>
   work.then(
     () => null,
@@ -248,7 +249,10 @@ describe('the client', () => {
 
 describe('an answer of the token endpoint', () => {
   const answered = (reply: TokenReply) =>
-    stage({ ...described(), [metadata.token_endpoint]: reply }).server.refresh(new Secret('former'));
+    stage({ ...described(), [metadata.token_endpoint]: reply }).server.refresh(
+      new Secret('former'),
+      () => {},
+    );
 
   test('is a grant with its end', async () => {
     const grant = await answered(json(token));
