@@ -10,7 +10,7 @@ import { Problem } from '../../model/problem';
 import { type Line, makeLine, type StatementResult, type Value, writtenValue } from './burst';
 import { BoundedClient } from './client';
 import { makeLender } from './lender';
-import { isBroken, isLost, problemOf, saysAborted, saysLocked, saysReadOnly } from './server-faults';
+import { isBroken, isLost, mayBeLocked, problemOf, saysAborted, saysReadOnly } from './server-faults';
 import { problemOfLock } from './who-locks';
 
 export type { Value } from './burst';
@@ -122,11 +122,13 @@ export function openDatabase(settings: DatabaseSettings, nowMs: (() => number) |
       );
       // By the answer to ROLLBACK all earlier ones have come.
       const cause = saysAborted(error) ? (course.causeOfAbort ?? error) : error;
-      if (!saysLocked(cause) || failed !== undefined) throw cause;
-      throw await problemOfLock(cause, (sql) => query(client, sql, 0)).catch((unanswered: Error) => {
-        failed = unanswered;
-        return cause;
-      });
+      if (!mayBeLocked(cause) || failed !== undefined) throw cause;
+      throw await problemOfLock(cause, (sql) =>
+        query(client, sql, 0).catch((unanswered: Error) => {
+          if (isBroken(unanswered)) failed = unanswered;
+          return null;
+        }),
+      );
     } finally {
       giveBack(client, failed);
     }
@@ -317,6 +319,6 @@ function makeLines(): (client: PoolClient) => Line {
 }
 
 /** A server that says nothing at all is not waited for. */
-function query(client: PoolClient, text: string, statementMs: number): Promise<unknown> {
+function query(client: PoolClient, text: string, statementMs: number): Promise<{ rows: unknown[] }> {
   return client.query({ text, query_timeout: statementMs + silentMs } as { text: string });
 }

@@ -27,28 +27,30 @@ const forDeliveries: Need[] = [
   ...['tasks', 'lanes'].map((table) => ({ table, right: 'UPDATE' })),
 ];
 
-/** What endings, the relay and the alerts do beyond that. */
-const forWork: Need[] = Object.entries({
-  hints: ['SELECT', 'DELETE'],
-  organizations: ['UPDATE'],
-  reads: ['SELECT', 'INSERT', 'UPDATE', 'DELETE'],
-  sequences: ['SELECT', 'INSERT', 'UPDATE'],
-  outbox: ['SELECT', 'INSERT', 'UPDATE', 'DELETE'],
-  quarantine: ['SELECT', 'INSERT', 'UPDATE', 'DELETE'],
-  equipment: ['SELECT', 'INSERT'],
-  topic_ends: ['SELECT', 'INSERT'],
-  leases: ['SELECT', 'INSERT', 'UPDATE'],
-  conditions: ['SELECT', 'INSERT', 'UPDATE', 'DELETE'],
-  alerts: ['SELECT', 'INSERT', 'DELETE'],
-}).flatMap(([table, rights]) => rights.map((right) => ({ table, right })));
+const add = ['INSERT'];
+const change = ['INSERT', 'UPDATE'];
+const all = ['INSERT', 'UPDATE', 'DELETE'];
+const replace = ['INSERT', 'DELETE'];
+/** What all that is done there needs, beside reading it. */
+export const rights: Record<string, string[]> = {
+  ...{ deliveries: all, organizations: change, tasks: change, aliases: add, hints: replace, lanes: change },
+  ...{ meta: all, reads: all, sequences: change, outbox: all, leases: change, quarantine: all },
+  ...{ equipment: change, unclaimed: replace, topic_ends: change, organization_history: replace },
+  ...{ connections: change, sights: all, consents: all, webhook_secrets: all, alerts: all, conditions: all },
+  ...{ sync_runs: all, listings: change, provider_calls: change, replays: all, replayed: all },
+};
+const forWork: Need[] = [
+  ...allTables.flatMap((table) => ['SELECT', ...rights[table]!].map((right) => ({ table, right }))),
+  { table: 'revision', right: 'SELECT' },
+];
+
+/** From these it takes numbers by hand, deliveries from the first alone: whoever grants on tables forgets them. */
+const sequences = ['tasks_id_seq', 'revision'];
 
 const asks = {
-  deliveries: { tables: deliveryTables, needed: forDeliveries },
-  all: { tables: allTables, needed: [...forDeliveries, ...forWork] },
+  deliveries: { tables: deliveryTables, needed: forDeliveries, numbering: sequences.slice(0, 1) },
+  all: { tables: allTables, needed: forWork, numbering: sequences },
 };
-
-/** From which it takes numbers by hand: whoever grants on tables alone forgets it. */
-const numbering = 'tasks_id_seq';
 
 /**
  * Throws `store.unavailable` when nothing can be written, a table of deliveries, or with `all` any table, cannot be written to,
@@ -58,7 +60,7 @@ export async function ready(
   { database, nowMs }: Context,
   of: keyof typeof asks = 'deliveries',
 ): Promise<void> {
-  const { tables, needed } = asks[of];
+  const { tables, needed, numbering } = asks[of];
   await database.run(`LOCK TABLE ${tables.join()} IN ROW EXCLUSIVE MODE`);
   const row = await database.get(
     `INSERT INTO meta AS m (name, value) VALUES ('heartbeat', 1)
@@ -66,7 +68,7 @@ export async function ready(
      RETURNING (SELECT value FROM meta WHERE name = 'no-room-at') AS no_room_at,
        ARRAY(SELECT n.need || ' on ' || n.at FROM unnest($1::text[], $2::text[]) AS n (at, need)
          WHERE NOT has_table_privilege(n.at, n.need)
-         UNION ALL SELECT 'USAGE on ' || $3::text WHERE NOT has_sequence_privilege($3, 'USAGE, UPDATE')
+         UNION ALL SELECT 'USAGE on ' || s FROM unnest($3::text[]) AS s WHERE NOT has_sequence_privilege(s, 'USAGE, UPDATE')
          UNION ALL SELECT 'EXECUTE on ' || f FROM unnest($4::text[]) AS f
          WHERE has_function_privilege(to_regproc(f), 'EXECUTE') IS NOT TRUE) AS forbidden`,
     needed.map(({ table }) => table),

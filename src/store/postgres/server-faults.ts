@@ -47,9 +47,9 @@ export function saysReadOnly(error: unknown): boolean {
   return codeOf(error) === '25006';
 }
 
-/** Did a lock not come in time? */
-export function saysLocked(error: unknown): boolean {
-  return codeOf(error) === '55P03';
+/** Did a lock not come in time? Where a statement waits for several in turn, all of its time may be over before that is said. */
+export function mayBeLocked(error: unknown): boolean {
+  return ['55P03', '57014'].includes(codeOf(error) ?? '');
 }
 
 /** Has the server no place for one more connection? */

@@ -207,16 +207,42 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'readiness of a scaled 
     });
   });
 
-  test('who waits for a row that another session locked is told of which table', async () => {
+  /** What comes of a delivery to each store while another session locks all tasks. */
+  async function putBesideLock(stores: Store[]): Promise<string[]> {
+    await store.put(deliveryOf(1, [hintOf('1')]));
     const holder = new Client({ connectionString: server.url(database) });
     await holder.connect();
     await holder.query('BEGIN; SELECT FROM tasks FOR UPDATE');
-    await expect(store.put(deliveryOf(1, [hintOf('1')]))).rejects.toMatchObject({
-      code: 'store.unavailable',
-      message: 'another session locks a row of the table tasks',
-    });
+    const told = await Promise.allSettled(stores.map((one) => one.put(deliveryOf(1, [hintOf('1')]))));
     await holder.end();
     expect(await store.put(deliveryOf(1, [hintOf('1')]))).toMatchObject({ due: expect.any(Number) });
+    return told.map((one) => (one.status === 'rejected' ? one.reason.message : 'kept'));
+  }
+  const aRow = 'another session locks a row of the table tasks';
+
+  test('each of several that wait for a row that another session locked is told of which table', async () => {
+    const others = await Promise.all(
+      [1, 2].map(() => openPostgres(postgresSettingsFor(asApp(server.url(database))))),
+    );
+    // Who waits for the row while the others still wait for it names it; the last of them may be left without words.
+    const told = await putBesideLock([store, ...others]);
+    expect(told.filter((words) => words === aRow).length).toBeGreaterThanOrEqual(2);
+    await Promise.all(others.map((one) => one.close()));
+  });
+
+  test('who may not look at locks is told of the row by the server’s own error, and keeps its connections', async () => {
+    await Promise.all([1, 2, 3].map(() => store.ledger()));
+    const sessions = async () => {
+      const rows = await server.query(
+        `SELECT pid FROM pg_stat_activity WHERE usename = 'app' AND datname = '${database}'`,
+      );
+      return new Set(rows.map(({ pid }) => pid as number));
+    };
+    const before = await sessions();
+    await server.query('REVOKE ALL ON pg_locks FROM PUBLIC', database);
+    expect(await putBesideLock([store])).toEqual([aRow]);
+    await server.query('GRANT SELECT ON pg_locks TO PUBLIC', database);
+    expect(await sessions()).toEqual(before);
   });
 
   test('a standby that commits wait for is named by who waits for their locks', async () => {

@@ -1,0 +1,28 @@
+// What a check of the scaled store asks for is what its statements need: read out of them, as they stand in the source.
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { rights } from '../../../src/store/postgres/ready';
+import { repositoryRoot } from '../../support/repository';
+
+const folders = ['src/store', 'src/store/postgres'].map((folder) => join(repositoryRoot(), folder));
+const isOfSchema = /migrat|schema/;
+
+test('a check asks for each right that a statement of the store needs', () => {
+  const needed = new Map<string, Set<string>>();
+  const need = (table: string, right: string) =>
+    needed.set(table, (needed.get(table) ?? new Set()).add(right));
+  for (const folder of folders) {
+    for (const file of readdirSync(folder)) {
+      if (!file.endsWith('.ts') || isOfSchema.test(file)) continue;
+      const text = readFileSync(join(folder, file), 'utf8');
+      for (const [, table] of text.matchAll(/DELETE FROM (\w+)/g)) need(table!, 'DELETE');
+      for (const [, table] of text.matchAll(/UPDATE (\w+)(?: \w+)? SET/g)) need(table!, 'UPDATE');
+      for (const [, table, rest] of text.matchAll(/INSERT INTO (\w+)((?:(?!INSERT INTO)[^;])*)/g)) {
+        need(table!, 'INSERT');
+        if (rest!.includes('DO UPDATE')) need(table!, 'UPDATE');
+      }
+    }
+  }
+  const asked = new Map(Object.entries(rights).map(([table, ofTable]) => [table, new Set(ofTable)]));
+  expect([...needed].toSorted()).toEqual([...asked].toSorted());
+});
