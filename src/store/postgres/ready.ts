@@ -27,20 +27,40 @@ const forDeliveries: Need[] = [
   ...['tasks', 'lanes'].map((table) => ({ table, right: 'UPDATE' })),
 ];
 
-const add = ['INSERT'];
-const change = ['INSERT', 'UPDATE'];
-const all = ['INSERT', 'UPDATE', 'DELETE'];
-const replace = ['INSERT', 'DELETE'];
-/** What all that is done there needs, beside reading it. */
-export const rights: Record<string, string[]> = {
-  ...{ deliveries: all, organizations: change, tasks: change, aliases: add, hints: replace, lanes: change },
-  ...{ meta: all, reads: all, sequences: change, outbox: all, leases: change, quarantine: all },
-  ...{ equipment: change, unclaimed: replace, topic_ends: change, organization_history: replace },
-  ...{ connections: change, sights: all, consents: all, webhook_secrets: all, alerts: all, conditions: all },
-  ...{ sync_runs: all, listings: change, provider_calls: change, replays: all, replayed: all },
+/** What endings, the relay, the alerts and retention do to each table, beside reading it. */
+export const writes: Record<string, string> = {
+  deliveries: 'INSERT UPDATE DELETE',
+  organizations: 'INSERT UPDATE',
+  tasks: 'INSERT UPDATE',
+  aliases: 'INSERT',
+  hints: 'INSERT DELETE',
+  lanes: 'INSERT UPDATE',
+  meta: 'INSERT UPDATE DELETE',
+  reads: 'INSERT UPDATE DELETE',
+  sequences: 'INSERT UPDATE',
+  outbox: 'INSERT UPDATE DELETE',
+  leases: 'INSERT UPDATE',
+  quarantine: 'INSERT UPDATE DELETE',
+  equipment: 'INSERT UPDATE',
+  unclaimed: 'INSERT DELETE',
+  topic_ends: 'INSERT UPDATE',
+  organization_history: 'INSERT DELETE',
+  connections: 'INSERT UPDATE',
+  sights: 'INSERT UPDATE DELETE',
+  consents: 'INSERT UPDATE DELETE',
+  webhook_secrets: 'INSERT UPDATE DELETE',
+  alerts: 'INSERT UPDATE DELETE',
+  conditions: 'INSERT UPDATE DELETE',
+  sync_runs: 'INSERT UPDATE DELETE',
+  listings: 'INSERT UPDATE',
+  provider_calls: 'INSERT UPDATE',
+  replays: 'INSERT UPDATE DELETE',
+  replayed: 'INSERT UPDATE DELETE',
 };
 const forWork: Need[] = [
-  ...allTables.flatMap((table) => ['SELECT', ...rights[table]!].map((right) => ({ table, right }))),
+  ...allTables.flatMap((table) =>
+    ['SELECT', ...writes[table]!.split(' ')].map((right) => ({ table, right })),
+  ),
   { table: 'revision', right: 'SELECT' },
 ];
 

@@ -593,13 +593,19 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'several stores on one 
     await Promise.all([found, acted]);
   }
 
+  /** The row of an event that waits to be sent. */
+  async function decided(store: Store): Promise<number> {
+    await put(store, ['1']);
+    const [one] = await store.take(1);
+    await finish(store, one!, '1', 'a');
+    const [event] = await store.pickUnsent(10, 1e9, []);
+    return event!.row;
+  }
+
   test('a refused record that is released while records are found gone does not go out below them', async () => {
     const other = stores[1]!;
-    await put(other, ['1']);
-    const [one] = await other.take(1);
-    await finish(other, one!, '1', 'a');
-    const [row] = await other.pickUnsent(10, 1e9, []);
-    await other.quarantineRecord(row!.row, 'record-refused', 'x');
+    const row = await decided(other);
+    await other.quarantineRecord(row, 'record-refused', 'x');
     const [entry] = await other.listQuarantine({ limit: 9, after: null });
     await besideLost(() => other.releaseQuarantine(entry!.id));
     expect(await other.pickUnsent(10, 1e9, [])).toEqual([]);
@@ -607,12 +613,9 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'several stores on one 
 
   test('a replay that begins while records are found gone sends nothing again below them', async () => {
     const other = stores[1]!;
-    await put(other, ['1']);
-    const [one] = await other.take(1);
-    await finish(other, one!, '1', 'a');
-    const [row] = await other.pickUnsent(10, 1e9, []);
-    await other.markSent([{ row: row!.row, partition: 0, offset: '0' }]);
-    await besideLost(async () => other.resendNewest(await other.beginReplay('x'), [row!.row]));
+    const row = await decided(other);
+    await other.markSent([{ row, partition: 0, offset: '0' }]);
+    await besideLost(async () => other.resendNewest(await other.beginReplay('x'), [row]));
     expect(await other.pickUnsent(10, 1e9, [])).toEqual([]);
   });
 
