@@ -9,6 +9,7 @@ import { type LoadedSettings, type Settings, telemetryWishes } from './config';
 import type { Delivery } from './model/notification';
 import type { Store } from './model/store';
 import { type Health, makeHealth } from './observe/health';
+import { type LogOptions, makeLog } from './observe/log';
 import { makeObserver, type Observer } from './observe/observer';
 import type { OperationsServer } from './operations/server';
 import { accept } from './pipeline';
@@ -60,7 +61,7 @@ export async function startService(loaded: LoadedSettings, around?: Around): Pro
   const { settings } = loaded;
   // What counts reads the store, and so comes after it.
   let count: SetAside = () => {};
-  const opened = await openStore(settings, (reason) => count(reason));
+  const opened = await openStore(settings, logWait(settings), (reason) => count(reason));
   const observer = observerOf(settings, opened, () => parts.worker);
   count = observer.setAside;
   const health = makeHealth(readyOf(settings, opened));
@@ -129,9 +130,24 @@ function takesConsents(settings: Settings): boolean {
   return [...needed, providerClientKey, providerClientSecret].every((value) => value !== null);
 }
 
+/** A log of its own: what else the process tells of itself begins once it has its store. */
+function logWait(settings: Settings): (detail: string) => void {
+  return (detail) => {
+    const log = makeLog(logOf(settings));
+    log.trouble({ place: 'store', code: 'store.waits', detail });
+    log.flush();
+  };
+}
+
+const logOf = (settings: Settings): LogOptions => ({
+  level: settings.logLevel,
+  service: settings.otelServiceName,
+  nowMs: systemClock.nowMs,
+});
+
 function observerOf(settings: Settings, store: Store, worker: () => Worker | null): Observer {
   return makeObserver({
-    log: { level: settings.logLevel, service: settings.otelServiceName, nowMs: systemClock.nowMs },
+    log: logOf(settings),
     telemetry: { ...telemetryWishes(settings), version, instance: randomUUID() },
     gauges: {
       ready: () => store.ready(),

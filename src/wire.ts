@@ -101,16 +101,20 @@ export interface Worker {
 }
 
 /**
- * Opens the store that the settings name; `setAside` hears of all that it puts into quarantine. Throws `store.locked`,
- * `store.unavailable`, `settings.invalid`.
+ * Opens the store that the settings name; `waits` hears whom it waits for until then, and `setAside` of all that it puts into
+ * quarantine. Throws `store.locked`, `store.unavailable`, `settings.invalid`.
  */
-export async function openStore(settings: Settings, setAside?: SetAside): Promise<Store> {
+export async function openStore(
+  settings: Settings,
+  waits: (detail: string) => void,
+  setAside?: SetAside,
+): Promise<Store> {
   const store = options.storeOptions(settings);
   try {
     if (!('url' in store)) return await openStoreWith(store, setAside);
     // Its client takes a megabyte, which a process with the embedded store has no use for.
     const { openPostgres } = require('./store/postgres/open-postgres') as typeof Postgres;
-    return await openPostgres(store, null, setAside);
+    return await openPostgres(store, null, setAside, waits);
   } catch (error) {
     throw storeFault(error, settings.databaseUrl);
   }

@@ -31,7 +31,7 @@ export const processDoors: CommandDoors = {
     const { loaded } = standIn ?? { loaded: named };
     const { openStore } = require('../wire') as typeof Wire;
     const { apiOf } = require('../wire/operations') as typeof Operations;
-    const store = await openStore(loaded.settings);
+    const store = await openStore(loaded.settings, sayWait);
     const { makeOwnProvider } = require('../wire/provider') as typeof Provider;
     const own = makeOwnProvider(loaded.settings, store);
     keepBeforeEnd(() => endsWithin(own.close(), loaded.settings.shutdownSeconds * 1000, systemClock));
@@ -54,7 +54,7 @@ export const processDoors: CommandDoors = {
     const { openStore } = require('../wire') as typeof Wire;
     const { reencryptTokens } = require('../wire/reencrypt') as typeof Reencrypt;
     mustHaveStore(loaded);
-    const store = await openStore(loaded.settings);
+    const store = await openStore(loaded.settings, sayWait);
     try {
       return await reencryptTokens(loaded.settings, store);
     } finally {
@@ -80,6 +80,11 @@ export const processDoors: CommandDoors = {
 };
 
 /** A store that is made for a command that cannot go on would answer from then on that nothing is to be done. */
+/** On standard error, whatever the answer is told as: a command that waits looks as if it hung. */
+function sayWait(detail: string): void {
+  process.stderr.write(`${detail}\n`);
+}
+
 function mayMakeStore({ settings, missing }: LoadedSettings): void {
   const { missingFile } = require('../wire/kept-store') as typeof KeptStore;
   const lacking = missing.map(({ name }) => name).filter((name) => /^(ENCRYPTION_KEYS|PROVIDER_)/.test(name));

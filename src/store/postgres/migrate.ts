@@ -9,6 +9,7 @@ import { BoundedClient } from './client';
 import { hintFunctionNames } from './hint-functions';
 import { mustKeepSessions } from './keep-sessions';
 import { lockNumbers } from './lock-numbers';
+import { type ToldWaits, watchWaits } from './migration-waits';
 import { type Migration, migrations } from './migrations';
 import { problemOf } from './server-faults';
 
@@ -25,17 +26,24 @@ function ask<Row extends object>(client: Client, text: string): Promise<{ rows: 
 /**
  * Throws `store.newer` when a newer version has contracted the schema, `settings.invalid` for a server that is too old,
  * does not keep what it commits or does not let us in, a pooler that keeps no sessions, and a database that cannot hold every text,
- * `store.unavailable` when it cannot be reached. `steps` are this version's own unless a test says otherwise.
+ * `store.unavailable` when it cannot be reached. `steps` are this version's own unless a test says
+ * otherwise; `waits` hears whom they wait for.
  */
-export async function migrate(config: ClientConfig, steps: Migration[] = migrations): Promise<void> {
+export async function migrate(
+  config: ClientConfig,
+  steps: Migration[] = migrations,
+  waits: ToldWaits | null = null,
+): Promise<void> {
   await atServer(config, async (client) => {
     // A limit of the role's or the database's is meant for other statements: a step waits for those before it, and takes its time.
     await ask(client, `SELECT set_config(name, '0', false) FROM pg_settings WHERE name IN (${limits})`);
-    await waitForTurn(client);
+    const endWatch = waits === null ? () => {} : await watchWaits(client, config, waits);
     try {
+      await waitForTurn(client);
       await applySteps(client, steps);
       await grantAgain(client);
     } finally {
+      endWatch();
       await ask(client, `SELECT pg_advisory_unlock(${lockNumbers.migration})`).catch(() => {});
     }
   });

@@ -22,14 +22,15 @@ type Verb = (...args: unknown[]) => Promise<unknown>;
 /**
  * Throws `store.unavailable` when the server cannot be reached, `store.newer` when its schema is of a newer version,
  * `store.moved` when a move into it is not complete. When one begins later, every verb throws `store.unavailable` until it is.
- * `nowMs` replaces the database's clock, for tests.
+ * `nowMs` replaces the database's clock, for tests; `tellWaits` hears whom it waits for before it can open.
  */
 export async function openPostgres(
   settings: PostgresSettings,
   nowMs: (() => number) | null = null,
   tellSetAside: SetAside = () => {},
+  tellWaits: (detail: string) => void = () => {},
 ): Promise<Store> {
-  await migrate(poolConfig(settings));
+  await migrate(poolConfig(settings), undefined, { tell: tellWaits });
   const database = openDatabase(settings, nowMs);
   await refuseHalfMoved(database);
   const bell = makeBell(settings);

@@ -46,6 +46,32 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'versions of the scaled
     await proxy.close();
   }, 30_000);
 
+  test('a step that waits for a backup names its session, and so does who waits for another process to make the steps', async () => {
+    const name = await server.createDatabase();
+    const config = poolConfig(postgresSettingsFor(server.url(name)));
+    await migrate(config);
+    const backup = new Client({ connectionString: server.url(name), application_name: 'pg_dump' });
+    await backup.connect();
+    await backup.query('BEGIN; LOCK TABLE tasks IN ACCESS SHARE MODE');
+    const steps: Migration[] = [
+      ...migrations,
+      { name: '9000-wide', kind: 'expand', sql: 'ALTER TABLE tasks ADD wide INTEGER' },
+    ];
+    const told: string[][] = [[], []];
+    const waits = told.map((words) => ({ tell: (detail: string) => words.push(detail), lookEveryMs: 50 }));
+    const first = migrate(config, steps, waits[0]);
+    await until(async () => told[0]!.length > 0, { withinMs: 20_000 });
+    const second = migrate(config, steps, waits[1]);
+    await until(async () => told[1]!.length > 0, { withinMs: 20_000 });
+    await backup.query('COMMIT');
+    await backup.end();
+    await Promise.all([first, second]);
+    expect(told).toEqual([
+      [expect.stringMatching(/which waits for session \d+ of the database \(pg_dump\)\.$/)],
+      [expect.stringMatching(/which waits for session \d+ of the database \(tramline\)\.$/)],
+    ]);
+  }, 60_000);
+
   test('a step takes its time, whatever statements of the database or the role may take', async () => {
     const name = await server.createDatabase();
     await server.query(

@@ -1,0 +1,65 @@
+/**
+ * What a start that brings the tables up to date waits for, so that somebody who sees no line of it knows whose end that is: a
+ * backup's, another session's that was left open, or that of another process which makes the same steps.
+ */
+import type { Client, ClientConfig, QueryConfig } from 'pg';
+import { BoundedClient } from './client';
+import { lockNumbers } from './lock-numbers';
+
+/** A step of a large table takes longer than this as well: only what it waits for is told. */
+const lookEveryMs = 10_000;
+const answerMs = 3500;
+
+/** Whom the session `$1` waits for: in a statement, or for its turn, which it asks for again and again. */
+const asked = `SELECT pid, coalesce(nullif(application_name, ''), usename::text, 'no name') AS name FROM pg_stat_activity
+  WHERE pid = ANY(pg_blocking_pids($1)) OR pid IN (SELECT l.pid FROM pg_locks l
+    WHERE l.locktype = 'advisory' AND l.classid = 0 AND l.objid = ${lockNumbers.migration} AND l.granted AND l.pid <> $1
+      AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database()))
+  ORDER BY pid`;
+
+/** Whose words are told, each once; `lookEveryMs` is ten seconds unless a test says otherwise. */
+export interface ToldWaits {
+  tell(detail: string): void;
+  lookEveryMs?: number;
+}
+
+/** Looks on connections of its own until the end that it answers is called. What hinders a look is no news. */
+export async function watchWaits(
+  client: Client,
+  config: ClientConfig,
+  { tell, lookEveryMs: everyMs = lookEveryMs }: ToldWaits,
+): Promise<() => void> {
+  const { rows } = await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
+  const { pid } = rows[0]!;
+  let told = '';
+  let ended = false;
+  let looking = false;
+  const look = async () => {
+    if (looking) return;
+    looking = true;
+    const found = await waitedFor(config, pid).catch(() => []);
+    looking = false;
+    const detail = `The store's tables are brought to this version, which waits for ${found.join(' and ')}.`;
+    if (ended || found.length === 0 || detail === told) return;
+    told = detail;
+    tell(detail);
+  };
+  const timer = setInterval(() => void look(), everyMs);
+  return () => {
+    ended = true;
+    clearInterval(timer);
+  };
+}
+
+async function waitedFor(config: ClientConfig, pid: number): Promise<string[]> {
+  const client = new BoundedClient(config);
+  client.on('error', () => {});
+  try {
+    await client.connect();
+    const question = { text: asked, values: [pid], query_timeout: answerMs } as QueryConfig;
+    const { rows } = await client.query<{ pid: number; name: string }>(question);
+    return rows.map(({ pid: blocking, name }) => `session ${blocking} of the database (${name})`);
+  } finally {
+    await client.end().catch(() => {});
+  }
+}
