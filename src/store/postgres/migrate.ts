@@ -37,7 +37,8 @@ export async function migrate(
   await atServer(config, async (client) => {
     // A limit of the role's or the database's is meant for other statements: a step waits for those before it, and takes its time.
     await ask(client, `SELECT set_config(name, '0', false) FROM pg_settings WHERE name IN (${limits})`);
-    const endWatch = waits === null ? () => {} : await watchWaits(client, config, waits);
+    const { rows } = await ask<{ pid: number }>(client, 'SELECT pg_backend_pid() AS pid');
+    const endWatch = waits === null ? () => {} : watchWaits(rows[0]!.pid, config, waits);
     try {
       await waitForTurn(client);
       await applySteps(client, steps);

@@ -2,7 +2,7 @@
  * What a start that brings the tables up to date waits for, so that somebody who sees no line of it knows whose end that is: a
  * backup's, another session's that was left open, or that of another process which makes the same steps.
  */
-import type { Client, ClientConfig, QueryConfig } from 'pg';
+import type { ClientConfig, QueryConfig } from 'pg';
 import { BoundedClient } from './client';
 import { lockNumbers } from './lock-numbers';
 
@@ -23,14 +23,12 @@ export interface ToldWaits {
   lookEveryMs?: number;
 }
 
-/** Looks on connections of its own until the end that it answers is called. What hinders a look is no news. */
-export async function watchWaits(
-  client: Client,
+/** Of the server's session `pid`. Looks on connections of its own until what it answers is called; what hinders a look is no news. */
+export function watchWaits(
+  pid: number,
   config: ClientConfig,
   { tell, lookEveryMs: everyMs = lookEveryMs }: ToldWaits,
-): Promise<() => void> {
-  const { rows } = await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
-  const { pid } = rows[0]!;
+): () => void {
   let told = '';
   let ended = false;
   let looking = false;
