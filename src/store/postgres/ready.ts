@@ -42,7 +42,7 @@ export const writes: Record<string, string> = {
   leases: 'INSERT UPDATE',
   quarantine: 'INSERT UPDATE DELETE',
   equipment: 'INSERT UPDATE',
-  unclaimed: 'INSERT DELETE',
+  unclaimed: 'INSERT UPDATE DELETE',
   topic_ends: 'INSERT UPDATE',
   organization_history: 'INSERT DELETE',
   connections: 'INSERT UPDATE',
