@@ -4,15 +4,17 @@
  * since the provider may have taken the former refresh token back. Only a refusal of the refresh token itself ends a
  * consent; everything else is tried again, later and later. Never rejects.
  */
-import type { Connection, SealedConnection } from '../model/connection';
-import type { Grant, Renewed, TokenRenewal } from '../model/consent';
+import type { Connection } from '../model/connection';
+import type { Renewed, TokenRenewal } from '../model/consent';
 import type { Connections, Outbox } from '../model/store';
 import type { Clock } from '../tools/clock';
-import type { Sealer, Secret } from '../tools/secret';
+import type { Sealer } from '../tools/secret';
 import type { AuthorizationServer } from './authorization-server';
+import { type GivenGrants, makeGivenGrants } from './given-grants';
 import { GrantRefusal } from './grant-refusal';
+import { leaseOf } from './renewal-lease';
 import { makeRenewalPauses } from './renewal-pauses';
-import { sealTokens, unsealConnection } from './token-vault';
+import { unsealConnection } from './token-vault';
 
 export interface RenewalDoors {
   store: Pick<Connections, 'findConnection' | 'replaceTokens'> & Pick<Outbox, 'holdLease'>;
@@ -39,7 +41,7 @@ export interface RenewalDoors {
 export interface Renewal extends TokenRenewal {
   /**
    * Asks for no more, and resolves when what was asked for is stored: a token that the provider turned for nobody is lost.
-   * Each renewal ends by itself, after 4 calls at most. Never rejects.
+   * Each renewal ends by itself, after 4 calls at most, and where the store is away it is given up after 5 tries. Never rejects.
    */
   end(): Promise<void>;
   /** What cannot be renewed now, for reasons that are not the consent's; null when nothing. */
@@ -50,9 +52,11 @@ export interface Renewal extends TokenRenewal {
 const aheadMs = 300_000;
 const aheadGapMs = 60_000;
 /** A renewal may read the issuer's metadata twice before its call: so many calls, and one to spare. */
-const callsMax = 4;
 const busyMsMax = 15_000;
 const busyPollMs = 100;
+/** What the provider gave and the store did not take is brought to it so often, and so many times more where the process ends. */
+const storeAgainMs = 1000;
+const storeAtEndMax = 5;
 
 const interrupted =
   'the refresh token was refused (invalid_grant): it was revoked, it ran out, the answer to an earlier renewal was ' +
@@ -70,9 +74,11 @@ export function makeRenewal(doors: RenewalDoors): Renewal {
   const underWay = new Map<string, Promise<Renewed>>();
   const renewedAtMs = new Map<string, number>();
   let ending = false;
-  const renewAlone = makeRenewAlone(doors, () => {
+  const given = makeGivenGrants(doors);
+  const renewAlone = makeRenewAlone(doors, given, () => {
     if (ending) throw new GrantRefusal('unavailable', 'the process that asks for it ends');
   });
+  const storing = makeStoring(clock, given, underWay, (connectionId) => pauses.ended(connectionId));
 
   function renew(connection: Connection): Promise<Renewed> {
     const { connectionId } = connection;
@@ -96,7 +102,8 @@ export function makeRenewal(doors: RenewalDoors): Renewal {
       renewedAtMs.set(connectionId, clock.nowMs());
       return renewed;
     } catch (error) {
-      const detail = error instanceof Error ? error.message : String(error);
+      const detail = wordsOf(error);
+      storing.begin();
       const refusal = error instanceof GrantRefusal ? error : null;
       const pauseMs = pauses.failed(connectionId, detail, refusal?.retryAfterMs ?? null, clock.nowMs());
       return refusal?.fault === 'client-refused' ? { clientRefused: detail } : waits(detail, pauseMs);
@@ -119,9 +126,65 @@ export function makeRenewal(doors: RenewalDoors): Renewal {
     },
     async end() {
       ending = true;
-      await Promise.all(underWay.values());
+      await storing.end();
     },
     trouble: () => pauses.trouble(clock.nowMs(), (id) => doors.known(id)?.status === 'valid'),
+  };
+}
+
+/**
+ * Brings to the store what waits for it, not under the pauses of renewals: only the store is asked, and the former token is good for
+ * nobody any more. Never rejects.
+ */
+function makeStoring(
+  clock: Clock,
+  given: GivenGrants,
+  underWay: Map<string, Promise<Renewed>>,
+  stored: (connectionId: string) => void,
+) {
+  const ended = new AbortController();
+  let running = false;
+
+  async function storeAll(): Promise<void> {
+    for (const connectionId of given.connections()) {
+      if (underWay.has(connectionId)) continue;
+      const storing = given
+        .store(connectionId)
+        .then((renewed) => {
+          stored(connectionId);
+          return renewed;
+        })
+        .catch((error) => waits(wordsOf(error), storeAgainMs))
+        .finally(() => underWay.delete(connectionId));
+      underWay.set(connectionId, storing);
+      await storing;
+    }
+  }
+
+  async function run(): Promise<void> {
+    while (!ended.signal.aborted && given.connections().length > 0) {
+      await clock.wait(storeAgainMs, ended.signal);
+      if (!ended.signal.aborted) await storeAll();
+    }
+    running = false;
+  }
+
+  return {
+    /** Goes on until nothing waits. */
+    begin(): void {
+      if (running || given.connections().length === 0) return;
+      running = true;
+      void run();
+    },
+    /** Once what is under way has ended as well: tries five times more. */
+    async end(): Promise<void> {
+      ended.abort();
+      await Promise.all(underWay.values());
+      for (let tries = 0; given.connections().length > 0 && tries < storeAtEndMax; tries += 1) {
+        if (tries > 0) await clock.wait(storeAgainMs);
+        await storeAll();
+      }
+    },
   };
 }
 
@@ -131,28 +194,17 @@ export function makeRenewal(doors: RenewalDoors): Renewal {
  */
 function makeRenewAlone(
   doors: RenewalDoors,
+  given: GivenGrants,
   mayAsk: () => void,
 ): (connectionId: string, stale: string) => Promise<Renewed> {
   const { store, sealer, clock, server } = doors;
-  /** Given by the provider and not stored yet, because the store was away. */
-  const unstored = new Map<string, { replaces: Secret; grant: Grant }>();
-
-  /** By the opened token: what is sealed anew meanwhile, with another key, reads otherwise and is the same. */
-  const holds = (sealed: SealedConnection, token: Secret): boolean =>
-    unsealConnection(sealed, sealer).token.open() === token.open();
-
   /** What the store holds, when that is not the token that was refused; null when it is. */
   async function otherThan(connectionId: string, stale: string): Promise<Renewed | null> {
     const sealed = await store.findConnection(connectionId);
     if (sealed === null) return { refused: null };
     const stored = unsealConnection(sealed, sealer);
     if (stored.token.open() === stale) return null;
-    return adopt(sealed);
-  }
-
-  async function adopt(sealed: SealedConnection): Promise<Renewed> {
-    await doors.changed();
-    return sealed.status === 'valid' ? { connection: unsealConnection(sealed, sealer) } : { refused: null };
+    return given.adopt(sealed);
   }
 
   async function exchange(connectionId: string, mayShow: () => void): Promise<Renewed> {
@@ -162,34 +214,19 @@ function makeRenewAlone(
     if (auth !== 'oauth2' || refresh === null) return { refused: null };
     // Of a grant that is known to be refused nothing else is heard by asking again.
     if (status !== 'valid') return { refused: interrupted };
-    const waiting = unstored.get(connectionId);
-    if (waiting !== undefined && waiting.replaces.open() === token.open())
-      return keep(sealed, token, waiting.grant);
+    const waiting = given.of(connectionId, token);
+    if (waiting !== null) return given.keep(sealed, token, waiting);
     mayAsk();
     try {
-      return await keep(sealed, token, await server.refresh(refresh, mayShow));
+      return await given.keep(sealed, token, await server.refresh(refresh, mayShow));
     } catch (error) {
       if (!(error instanceof GrantRefusal) || error.fault !== 'refused') throw error;
       const now = await store.findConnection(connectionId);
-      if (now !== null && holds(now, token)) await doors.refused(connectionId, interrupted, now.sealedToken);
+      if (now !== null && given.holds(now, token))
+        await doors.refused(connectionId, interrupted, now.sealedToken);
       // Whoever else renewed it in the meantime, in spite of the lease, or consented anew, has the token that is good.
       return (await otherThan(connectionId, token.open())) ?? { refused: interrupted };
     }
-  }
-
-  /** Stored first: a token that is used and lost would leave the connection with one that was taken back. */
-  async function keep(sealed: SealedConnection, replaces: Secret, grant: Grant): Promise<Renewed> {
-    const { connectionId, sealedRefresh } = sealed;
-    unstored.set(connectionId, { replaces, grant });
-    const tokens = sealTokens(connectionId, grant, sealer);
-    const kept = grant.refresh === null ? { ...tokens, sealedRefresh } : tokens;
-    const stored = await store.replaceTokens(connectionId, sealed.sealedToken, kept);
-    const now = stored ? { ...sealed, ...kept } : await store.findConnection(connectionId);
-    // Only sealed anew, it holds what the provider took back for this grant.
-    if (!stored && now !== null && holds(now, replaces)) return keep(now, replaces, grant);
-    unstored.delete(connectionId);
-    // What else stands there is of a new consent, and the good one.
-    return now === null ? { refused: null } : adopt(now);
   }
 
   return async (connectionId, stale) => {
@@ -206,32 +243,14 @@ function makeRenewAlone(
     try {
       return (await otherThan(connectionId, stale)) ?? (await exchange(connectionId, lease.mayShow));
     } finally {
-      await lease.giveBack();
+      // Whoever had it now would show a token that the provider has taken back.
+      if (!given.connections().includes(connectionId)) await lease.giveBack();
     }
   };
 }
 
-function leaseOf(
-  { store, holder, callMsMax, clock }: Pick<RenewalDoors, 'store' | 'holder' | 'callMsMax' | 'clock'>,
-  connectionId: string,
-) {
-  const name = `renew ${connectionId}`;
-  let askedAtMs = clock.steadyMs();
-  return {
-    take(): Promise<boolean> {
-      askedAtMs = clock.steadyMs();
-      return store.holdLease(name, holder, callsMax * callMsMax);
-    },
-    /** Throws where one more call may outlast it: a process that stood still may find that another has had the token turned. */
-    mayShow(): void {
-      if (clock.steadyMs() - askedAtMs > (callsMax - 1) * callMsMax)
-        throw new GrantRefusal(
-          'unavailable',
-          'it took so long to come to it that another process may renew it',
-        );
-    },
-    giveBack: () => store.holdLease(name, holder, 0).catch(() => false),
-  };
+function wordsOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 function waits(detail: string, retryAfterMs: number): Renewed {

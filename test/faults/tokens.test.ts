@@ -203,13 +203,58 @@ describe('F-17: the new refresh token', () => {
 
   test('that the store could not take is kept, and stored before the provider is asked again', async () => {
     const { renewal, known } = stage.process('a');
+    const old = known();
     stage.storeAway = true;
-    expect(await renewal.renew(known())).toMatchObject({ waits: { code: 'token-unavailable' } });
+    expect(await renewal.renew(old)).toMatchObject({ waits: { code: 'token-unavailable' } });
     stage.storeAway = false;
     await stage.clock.advance(5000);
-    expect(tokenOf(await renewal.renew(known()))).toBe('access-1');
+    expect(tokenOf(await renewal.renew(old))).toBe('access-1');
     expect(stage.asked).toEqual(['refresh-0']);
     expect(stage.stored().refresh!.open()).toBe('refresh-1');
+  });
+
+  test('that the store could not take keeps the lease, so that no other process shows the former one', async () => {
+    const first = stage.process('a');
+    const other = stage.process('b');
+    const old = other.known();
+    stage.storeAway = true;
+    await first.renewal.renew(first.known());
+    const waiting = other.renewal.renew(old);
+    for (let looks = 0; looks < 5; looks += 1) await stage.clock.advance(100);
+    stage.storeAway = false;
+    for (let looks = 0; looks < 10; looks += 1) await stage.clock.advance(100);
+    expect(tokenOf(await waiting)).toBe('access-1');
+    expect(stage.asked).toEqual(['refresh-0']);
+    expect(stage.refusals).toEqual([]);
+  });
+
+  test('that the store could not take is stored by itself, however long the pause is, as soon as it can be', async () => {
+    const { renewal, known } = stage.process('a');
+    stage.storeAway = true;
+    await renewal.renew(known());
+    await stage.clock.advance(600_000);
+    stage.storeAway = false;
+    await stage.clock.advance(1000);
+    expect(stage.stored().refresh!.open()).toBe('refresh-1');
+  });
+
+  test('that the store could not take is stored by a stop', async () => {
+    const { renewal, known } = stage.process('a');
+    stage.storeAway = true;
+    await renewal.renew(known());
+    stage.storeAway = false;
+    await renewal.end();
+    expect(stage.stored().refresh!.open()).toBe('refresh-1');
+  });
+
+  test('that the store goes on not taking holds up a stop for five tries', async () => {
+    const { renewal, known } = stage.process('a');
+    stage.storeAway = true;
+    await renewal.renew(known());
+    const ended = renewal.end();
+    for (let tries = 0; tries < 5; tries += 1) await stage.clock.advance(1000);
+    await ended;
+    expect(stage.stored().refresh!.open()).toBe('refresh-0');
   });
 
   test('of a consent that was given meanwhile is not written over', async () => {
@@ -245,12 +290,13 @@ describe('F-17: the new refresh token', () => {
 
   test('R11: that waited for the store is stored over a connection that was sealed with another key meanwhile', async () => {
     const { renewal, known } = stage.process('a');
+    const old = known();
     stage.storeAway = true;
-    expect(await renewal.renew(known())).toMatchObject({ waits: { code: 'token-unavailable' } });
+    expect(await renewal.renew(old)).toMatchObject({ waits: { code: 'token-unavailable' } });
     stage.storeAway = false;
     await stage.reseal();
     await stage.clock.advance(5000);
-    expect(tokenOf(await renewal.renew(known()))).toBe('access-1');
+    expect(tokenOf(await renewal.renew(old))).toBe('access-1');
     expect(stage.asked).toEqual(['refresh-0']);
   });
 

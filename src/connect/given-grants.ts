@@ -1,0 +1,83 @@
+/**
+ * What the provider gave and the store has not yet. The refresh token that it replaces is taken back: until the new one is stored
+ * nobody else may show the former, and a process that ends without storing it loses a consent.
+ */
+import type { SealedConnection } from '../model/connection';
+import type { Grant, Renewed } from '../model/consent';
+import type { Secret } from '../tools/secret';
+import type { RenewalDoors } from './renewal';
+import { leaseOf } from './renewal-lease';
+import { sealTokens, unsealConnection } from './token-vault';
+
+export interface GivenGrants {
+  /** The connections of which something was given that is not stored. */
+  connections(): string[];
+  /** What was given for this token; null where nothing waits to be stored for it. */
+  of(connectionId: string, replaces: Secret): Grant | null;
+  /** By the opened token: what is sealed anew meanwhile, with another key, reads otherwise and is the same. */
+  holds(sealed: SealedConnection, token: Secret): boolean;
+  /** This process goes by what the store holds. */
+  adopt(sealed: SealedConnection): Promise<Renewed>;
+  /** Stored first: a token that is used and lost would leave the connection with one that was taken back. Throws what the store throws: then it waits. */
+  keep(sealed: SealedConnection, replaces: Secret, grant: Grant): Promise<Renewed>;
+  /** Stores what waits for it, under the lease, and asks nobody else. Throws what the store throws. */
+  store(connectionId: string): Promise<Renewed>;
+}
+
+/** Kept in memory alone, as long as this process lives. */
+export function makeGivenGrants(
+  doors: Pick<RenewalDoors, 'store' | 'sealer' | 'changed' | 'holder' | 'callMsMax' | 'clock'>,
+): GivenGrants {
+  const { store, sealer } = doors;
+  const unstored = new Map<string, { replaces: Secret; grant: Grant }>();
+
+  const holds = (sealed: SealedConnection, token: Secret): boolean =>
+    unsealConnection(sealed, sealer).token.open() === token.open();
+
+  async function adopt(sealed: SealedConnection): Promise<Renewed> {
+    await doors.changed();
+    return sealed.status === 'valid' ? { connection: unsealConnection(sealed, sealer) } : { refused: null };
+  }
+
+  async function keep(sealed: SealedConnection, replaces: Secret, grant: Grant): Promise<Renewed> {
+    const { connectionId, sealedRefresh } = sealed;
+    unstored.set(connectionId, { replaces, grant });
+    const tokens = sealTokens(connectionId, grant, sealer);
+    const kept = grant.refresh === null ? { ...tokens, sealedRefresh } : tokens;
+    const stored = await store.replaceTokens(connectionId, sealed.sealedToken, kept);
+    const now = stored ? { ...sealed, ...kept } : await store.findConnection(connectionId);
+    // Only sealed anew, it holds what the provider took back for this grant.
+    if (!stored && now !== null && holds(now, replaces)) return keep(now, replaces, grant);
+    unstored.delete(connectionId);
+    // What else stands there is of a new consent, and the good one.
+    return now === null ? { refused: null } : adopt(now);
+  }
+
+  async function storeOf(connectionId: string): Promise<Renewed> {
+    const lease = leaseOf(doors, connectionId);
+    await lease.take();
+    const sealed = await store.findConnection(connectionId);
+    const waiting = unstored.get(connectionId);
+    const isWanted = sealed !== null && waiting !== undefined && holds(sealed, waiting.replaces);
+    if (!isWanted) unstored.delete(connectionId);
+    const renewed = isWanted
+      ? await keep(sealed, waiting.replaces, waiting.grant)
+      : sealed === null
+        ? { refused: null }
+        : await adopt(sealed);
+    await lease.giveBack();
+    return renewed;
+  }
+
+  return {
+    connections: () => [...unstored.keys()],
+    of(connectionId, replaces) {
+      const waiting = unstored.get(connectionId);
+      return waiting !== undefined && waiting.replaces.open() === replaces.open() ? waiting.grant : null;
+    },
+    holds,
+    adopt,
+    keep,
+    store: storeOf,
+  };
+}
