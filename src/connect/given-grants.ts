@@ -4,10 +4,17 @@
  */
 import type { SealedConnection } from '../model/connection';
 import type { Grant, Renewed } from '../model/consent';
-import type { Secret } from '../tools/secret';
-import type { RenewalDoors } from './renewal';
-import { leaseOf } from './renewal-lease';
+import type { Connections } from '../model/store';
+import type { Sealer, Secret } from '../tools/secret';
+import { type LeaseDoors, leaseOf } from './renewal-lease';
 import { sealTokens, unsealConnection } from './token-vault';
+
+export interface GivenDoors extends LeaseDoors {
+  store: LeaseDoors['store'] & Pick<Connections, 'findConnection' | 'replaceTokens'>;
+  sealer: Sealer;
+  /** The store holds other tokens than this process knows: resolves when it knows them. */
+  changed(): Promise<void>;
+}
 
 export interface GivenGrants {
   /** The connections of which something was given that is not stored. */
@@ -25,9 +32,7 @@ export interface GivenGrants {
 }
 
 /** Kept in memory alone, as long as this process lives. */
-export function makeGivenGrants(
-  doors: Pick<RenewalDoors, 'store' | 'sealer' | 'changed' | 'holder' | 'callMsMax' | 'clock'>,
-): GivenGrants {
+export function makeGivenGrants(doors: GivenDoors): GivenGrants {
   const { store, sealer } = doors;
   const unstored = new Map<string, { replaces: Secret; grant: Grant }>();
 

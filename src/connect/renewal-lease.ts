@@ -1,17 +1,27 @@
 /**
  * The lease in the store that keeps other processes from renewing a connection while this one does. Nothing is decided here.
  */
+import type { Outbox } from '../model/store';
+import type { Clock } from '../tools/clock';
 import { GrantRefusal } from './grant-refusal';
-import type { RenewalDoors } from './renewal';
+
+export interface LeaseDoors {
+  store: Pick<Outbox, 'holdLease'>;
+  clock: Clock;
+  /** This process, as the holder of leases. */
+  holder: string;
+  /** How long one call may take. Nobody else shows the same refresh token while one may be under way. */
+  callMsMax: number;
+}
 
 /** A renewal may read the issuer's metadata twice before its call: so many calls, and one to spare. */
 const callsMax = 4;
 
-/** The lease under which a connection's tokens are renewed and stored: `take` asks for it, and `mayShow` says whether it lasts. */
-export function leaseOf(
-  { store, holder, callMsMax, clock }: Pick<RenewalDoors, 'store' | 'holder' | 'callMsMax' | 'clock'>,
-  connectionId: string,
-) {
+/**
+ * The lease under which a connection's tokens are renewed and stored: it lasts for 4 calls. `take` rejects as the store does; `mayShow`
+ * throws `GrantRefusal` once one more call may outlast it.
+ */
+export function leaseOf({ store, holder, callMsMax, clock }: LeaseDoors, connectionId: string) {
   const name = `renew ${connectionId}`;
   let askedAtMs = clock.steadyMs();
   return {

@@ -6,35 +6,24 @@
  */
 import type { Connection } from '../model/connection';
 import type { Renewed, TokenRenewal } from '../model/consent';
-import type { Connections, Outbox } from '../model/store';
 import type { Clock } from '../tools/clock';
-import type { Sealer } from '../tools/secret';
 import type { AuthorizationServer } from './authorization-server';
-import { type GivenGrants, makeGivenGrants } from './given-grants';
+import { type GivenDoors, type GivenGrants, makeGivenGrants } from './given-grants';
 import { GrantRefusal } from './grant-refusal';
 import { leaseOf } from './renewal-lease';
 import { makeRenewalPauses } from './renewal-pauses';
 import { unsealConnection } from './token-vault';
 
-export interface RenewalDoors {
-  store: Pick<Connections, 'findConnection' | 'replaceTokens'> & Pick<Outbox, 'holdLease'>;
-  sealer: Sealer;
+export interface RenewalDoors extends GivenDoors {
   /** null: no issuer is configured, so that nothing can be renewed. */
   server: Pick<AuthorizationServer, 'refresh'> | null;
   /** As this process knows it. */
   known(connectionId: string): Connection | null;
-  /** The store holds other tokens than this process knows: resolves when it knows them. */
-  changed(): Promise<void>;
   /**
    * The provider refused the refresh token for good: resolves when that is on record of the connection that holds this sealed
    * token still, or cannot be put there now.
    */
   refused(connectionId: string, message: string, sealedToken: string): Promise<void>;
-  clock: Clock;
-  /** This process, as the holder of leases. */
-  holder: string;
-  /** How long one call may take. Nobody else shows the same refresh token while one may be under way. */
-  callMsMax: number;
   random?(): number;
 }
 
