@@ -24,8 +24,8 @@ export interface AuthorizationServer {
   /** Where the user's browser is sent. */
   consentAddress(asked: { redirectUri: string; state: string; challenge: string }): Promise<string>;
   redeem(given: { code: string; verifier: Secret; redirectUri: string }): Promise<Grant>;
-  /** The grant's `refresh` is null where the former one stays. `mayShow` is called before each call that shows it, and may throw. */
-  refresh(refresh: Secret, mayShow: () => void): Promise<Grant>;
+  /** The grant's `refresh` is null where the former one stays. `mayShow` is asked just before it is written to a connection. */
+  refresh(refresh: Secret, mayShow: () => boolean): Promise<Grant>;
   /** An access token of the application itself (RFC 6749 section 4.4). */
   application(): Promise<Secret>;
   /** False when the server has no place for it. */
@@ -48,7 +48,7 @@ const ofUsers: ReadonlySet<string> = new Set(['offline_access', 'openid', 'profi
 
 /**
  * The OAuth 2 server of the configured issuer (RFC 8414): its metadata is read when first needed, kept for a while,
- * and refused when it names another issuer. Its calls reject with `GrantRefusal` and what `mayShow` throws, and nothing else.
+ * and refused when it names another issuer. Its calls reject with `GrantRefusal` and nothing else.
  */
 export function makeAuthorizationServer(
   options: AuthorizationServerOptions,
@@ -57,7 +57,7 @@ export function makeAuthorizationServer(
 ): AuthorizationServer {
   const endpoints = makeEndpoints(options, calls, clock);
 
-  async function grant(form: [string, string][], mayShow?: () => void): Promise<Grant> {
+  async function grant(form: [string, string][], mayShow?: () => boolean): Promise<Grant> {
     const { reply, url } = (await endpoints.ask('token', form, mayShow))!;
     return tokenAnswerOf(reply, clock.nowMs(), url);
   }
@@ -129,18 +129,24 @@ function makeEndpoints(options: AuthorizationServerOptions, calls: TokenCalls, c
   }
 
   /** The client authenticates in the header where it may, else in the body (RFC 6749 section 2.3.1). */
-  async function post(url: string, basic: boolean, form: [string, string][]): Promise<TokenReply> {
+  async function post(
+    url: string,
+    basic: boolean,
+    form: [string, string][],
+    maySend?: () => boolean,
+  ): Promise<TokenReply> {
     const { clientKey, clientSecret } = options;
+    const call = { method: 'POST', url, ...(maySend && { maySend }) } as const;
     if (basic) {
       const pair = [clientKey, clientSecret.open()].map(formEncoded).join(':');
       const authorization = new Secret(`Basic ${Buffer.from(pair).toString('base64')}`);
-      return calls.call({ method: 'POST', url, form, authorization });
+      return calls.call({ ...call, form, authorization });
     }
     const client: [string, string][] = [
       ['client_id', clientKey],
       ['client_secret', clientSecret.open()],
     ];
-    return calls.call({ method: 'POST', url, form: [...form, ...client] });
+    return calls.call({ ...call, form: [...form, ...client] });
   }
 
   /** While they are read, and where they cannot be, whoever asks goes by what was known. */
@@ -166,21 +172,19 @@ function makeEndpoints(options: AuthorizationServerOptions, calls: TokenCalls, c
   async function ask(
     endpoint: 'token' | 'revocation',
     form: [string, string][],
-    mayShow: () => void = () => {},
+    mayShow?: () => boolean,
   ): Promise<{ reply: TokenReply; url: string } | null> {
     const read = metadata();
     const { [endpoint]: url, basic } = await read;
     if (url === null) return null;
-    mayShow();
-    const reply = await post(url, basic, form);
-    if (reply.status === null) lookBeside();
+    const reply = await post(url, basic, form, mayShow);
+    if (reply.status === null && reply.code !== 'held-back') lookBeside();
     if (reply.status !== 404 && reply.status !== 410) return { reply, url };
     if (known?.metadata === read) known = null;
     const now = await metadata();
     const moved = now[endpoint];
     if (moved === null || moved === url) return { reply, url };
-    mayShow();
-    return { reply: await post(moved, now.basic, form), url: moved };
+    return { reply: await post(moved, now.basic, form, mayShow), url: moved };
   }
 
   return { ask, anew };

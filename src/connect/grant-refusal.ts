@@ -38,9 +38,12 @@ export function callAt(what: string, address: string): string {
   return `${what} at ${shownAddress(address) ?? 'no readable address'}`;
 }
 
+const heldBack = 'it took so long to come to it that another process may make it';
+
 /** What an answer without what was asked for says; `call` names the call and its address. */
 export function refusalOf(reply: TokenReply, call: string): GrantRefusal {
   if (reply.status === null) {
+    if (reply.code === 'held-back') return new GrantRefusal('unavailable', `${call}: ${heldBack}`);
     const fault = reply.code.startsWith('address-') ? 'unusable' : 'unavailable';
     const said = `${call}: expected an answer, got none (${reply.code})`;
     return new GrantRefusal(fault, said, null, reply.code === 'deadline');

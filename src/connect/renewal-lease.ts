@@ -3,7 +3,6 @@
  */
 import type { Outbox } from '../model/store';
 import type { Clock } from '../tools/clock';
-import { GrantRefusal } from './grant-refusal';
 
 export interface LeaseDoors {
   store: Pick<Outbox, 'holdLease'>;
@@ -18,8 +17,8 @@ export interface LeaseDoors {
 const callsMax = 4;
 
 /**
- * The lease under which a connection's tokens are renewed and stored: it lasts for 4 calls. `take` rejects as the store does; `mayShow`
- * throws `GrantRefusal` once one more call may outlast it.
+ * The lease under which a connection's tokens are renewed and stored: it lasts for 4 calls. `take` rejects as the store does.
+ * Nothing else throws.
  */
 export function leaseOf({ store, holder, callMsMax, clock }: LeaseDoors, connectionId: string) {
   const name = `renew ${connectionId}`;
@@ -29,14 +28,8 @@ export function leaseOf({ store, holder, callMsMax, clock }: LeaseDoors, connect
       askedAtMs = clock.steadyMs();
       return store.holdLease(name, holder, callsMax * callMsMax);
     },
-    /** Throws where one more call may outlast it: a process that stood still may find that another has had the token turned. */
-    mayShow(): void {
-      if (clock.steadyMs() - askedAtMs > (callsMax - 1) * callMsMax)
-        throw new GrantRefusal(
-          'unavailable',
-          'it took so long to come to it that another process may renew it',
-        );
-    },
+    /** False where one more call may outlast it: after a process stood still, another may have had the token turned. */
+    lasts: (): boolean => clock.steadyMs() - askedAtMs <= (callsMax - 1) * callMsMax,
     giveBack: () => store.holdLease(name, holder, 0).catch(() => false),
   };
 }

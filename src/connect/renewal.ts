@@ -196,7 +196,7 @@ function makeRenewAlone(
     return given.adopt(sealed);
   }
 
-  async function exchange(connectionId: string, mayShow: () => void): Promise<Renewed> {
+  async function exchange(connectionId: string, mayShow: () => boolean): Promise<Renewed> {
     const sealed = await store.findConnection(connectionId);
     if (sealed === null || server === null) return { refused: null };
     const { token, refresh, auth, status } = unsealConnection(sealed, sealer);
@@ -230,7 +230,7 @@ function makeRenewAlone(
       mayAsk();
     }
     try {
-      return (await otherThan(connectionId, stale)) ?? (await exchange(connectionId, lease.mayShow));
+      return (await otherThan(connectionId, stale)) ?? (await exchange(connectionId, lease.lasts));
     } finally {
       // Whoever had it now would show a token that the provider has taken back.
       if (!given.connections().includes(connectionId)) await lease.giveBack();

@@ -6,6 +6,7 @@
 import * as http from 'node:http';
 import * as https from 'node:https';
 import type { Duplex } from 'node:stream';
+import { TLSSocket } from 'node:tls';
 import type { Attempt } from './attempt';
 import { type Decoded, decodeBody } from './decode-body';
 import { failureCode } from './failure-code';
@@ -26,6 +27,8 @@ export interface Sent {
   method: Method;
   url: URL;
   body: Buffer | null;
+  /** Asked when its connection stands and nothing is written to it yet: where it answers no, nothing is, and it fails with `held-back`. */
+  maySend?: (() => boolean) | undefined;
 }
 
 export interface HttpClient {
@@ -80,7 +83,7 @@ export function makeHttpClient(bounds: HttpBounds): HttpClient {
 }
 
 function exchangeOnce(
-  { method, url, body }: Sent,
+  { method, url, body, maySend }: Sent,
   headersOf: () => SentHeaders,
   attempt: Attempt,
   agents: Agents,
@@ -127,7 +130,22 @@ function exchangeOnce(
   request.on('close', () => {
     if (!answered) settle(failed('connection-reset'));
   });
-  request.end(body ?? undefined);
+  const send = () => void request.end(body ?? undefined);
+  const sendIfItMay = () => {
+    if (maySend?.() !== false) return send();
+    settle(failed('held-back'));
+    request.destroy();
+  };
+  if (maySend === undefined) send();
+  else onceConnected(request, sendIfItMay);
+}
+
+/** A socket that was used before is given as it stands; a new one connects first, and over TLS agrees on its keys. */
+function onceConnected(request: http.ClientRequest, then: () => void): void {
+  request.once('socket', (socket) => {
+    if (socket.connecting) socket.once(socket instanceof TLSSocket ? 'secureConnect' : 'connect', then);
+    else then();
+  });
 }
 
 /** In pairs, as they are written: headers that come as an object are kept and checked one by one first. */

@@ -63,7 +63,7 @@ export function makeTokenCalls(
     const admission = gate.admit(call.url);
     if (!admission.admitted) return { status: null, code: admission.code, wireBytes: 0 };
     const { url } = admission;
-    const { method, form, sign, authorization } = call;
+    const { method, form, sign, authorization, maySend } = call;
     const body = form === undefined ? null : Buffer.from(new URLSearchParams(form).toString());
     const typed = body === null ? accept : { ...accept, 'Content-Type': 'application/x-www-form-urlencoded' };
     const headersOf = () => {
@@ -73,7 +73,7 @@ export function makeTokenCalls(
     const counted = options.called();
     if (counted !== null) await counted;
     const attempt = new Attempt(timeoutMs);
-    const exchange = await client.send({ method, url, body }, headersOf, attempt);
+    const exchange = await client.send({ method, url, body, maySend }, headersOf, attempt);
     attempt.end();
     return exchange;
   }

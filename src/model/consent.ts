@@ -98,6 +98,8 @@ export interface TokenCall {
   sign?: { token: UserToken | null; callback?: string; verifier?: string };
   /** A user has answered a consent that is lost without it: a pause does not hold it. */
   redeems?: true;
+  /** Asked when its connection stands: where it answers no, nothing of the call is written, and the reply's code is `held-back`. */
+  maySend?: () => boolean;
 }
 
 /** `retryAfterMs` is what the provider asks for, at most an hour. A status of null: no answer came, and why. */

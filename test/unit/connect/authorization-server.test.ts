@@ -58,7 +58,7 @@ function stage(answers: Record<string, TokenReply>, origins: string[] = []) {
 
 const described = (more: object = {}) => ({ [wellKnown]: json({ ...metadata, ...more }) });
 const refresh = (server: ReturnType<typeof stage>['server']) =>
-  server.refresh(new Secret('former'), () => {});
+  server.refresh(new Secret('former'), () => true);
 const faultOf = (work: Promise<unknown>): Promise<unknown> =>
   work.then(
     () => null,
@@ -206,6 +206,26 @@ describe('a place that the metadata no longer have', () => {
     expect(called.slice(-3).map(({ url }) => url)).toEqual([metadata.token_endpoint, wellKnown, moved]);
   });
 
+  test('is shown a refresh token only where it may be shown, at its former place and at its new one', async () => {
+    const mayShow = () => false;
+    const answers = { ...described(), [metadata.token_endpoint]: json({}, 404), [moved]: json(token) };
+    const { server, called } = stage(answers);
+    const shown = server.refresh(new Secret('former'), mayShow);
+    Object.assign(answers, described({ token_endpoint: moved }));
+    await shown;
+    const posts = called.filter(({ method }) => method === 'POST');
+    expect(posts.map(({ url }) => url)).toEqual([metadata.token_endpoint, moved]);
+    for (const { maySend } of posts) expect(maySend).toBe(mayShow);
+  });
+
+  test('is not looked for anew where the call was held back, and it is told why', async () => {
+    const held = { status: null, code: 'held-back' } as TokenReply;
+    const { server, called } = stage({ ...described(), [metadata.token_endpoint]: held });
+    await expect(refresh(server)).rejects.toThrow('another process may make it');
+    await new Promise(setImmediate);
+    expect(called.map(({ url }) => url)).toEqual([wellKnown, metadata.token_endpoint]);
+  });
+
   test('is not asked again where it has not moved, and is told', async () => {
     const { server, called } = stage({ ...described(), [metadata.token_endpoint]: json({}, 404) });
     await expect(refresh(server)).rejects.toThrow(
@@ -251,7 +271,7 @@ describe('an answer of the token endpoint', () => {
   const answered = (reply: TokenReply) =>
     stage({ ...described(), [metadata.token_endpoint]: reply }).server.refresh(
       new Secret('former'),
-      () => {},
+      () => true,
     );
 
   test('is a grant with its end', async () => {

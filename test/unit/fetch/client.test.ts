@@ -1,8 +1,11 @@
 // The HTTP client against real servers on loopback: what connections do to a request.
 import { createServer, type Server as HttpServer, type RequestListener } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from 'node:net';
+import * as tls from 'node:tls';
 import { Attempt } from '../../../src/fetch/attempt';
 import { type Exchange, type HttpClient, makeHttpClient } from '../../../src/fetch/client';
+import { makeAuthority } from '../../support/certificates';
 
 let client: HttpClient;
 let open: (HttpServer | Server)[] = [];
@@ -89,6 +92,64 @@ test('a body is sent with its length, and a POST is not repeated, since it may h
   expect(codeOf(await post())).toBe('connection-reset');
   attempt.end();
   expect(seen).toEqual(['POST 7 {"a":1}', 'POST 7 {"a":1}']);
+});
+
+describe('what is asked whether it may still be sent', () => {
+  const post = async (url: URL, maySend: () => boolean, timeoutMs = 2000) => {
+    const attempt = new Attempt(timeoutMs);
+    const sent = { method: 'POST', url, body: Buffer.from('a=b'), maySend } as const;
+    const exchange = await client.send(sent, () => ({}), attempt);
+    attempt.end();
+    return codeOf(exchange);
+  };
+
+  test('is written where it may, and nothing of it where it may not, on a new connection and on a kept one', async () => {
+    let requests = 0;
+    const url = await serve((request, response) => {
+      requests += 1;
+      request.resume().on('end', () => response.end());
+    });
+    expect(await post(url, () => false)).toBe('held-back');
+    expect(await post(url, () => true)).toBe(200);
+    expect(await post(url, () => true)).toBe(200);
+    expect(sockets).toHaveLength(2);
+    expect(await post(url, () => false)).toBe('held-back');
+    expect([requests, sockets.length]).toEqual([2, 2]);
+  });
+
+  test('is not asked before its connection stands', async () => {
+    const gone = createTcpServer();
+    const url = await listen(gone);
+    await new Promise((resolve) => gone.close(resolve));
+    open = [];
+    const asked = jest.fn(() => true);
+    expect(await post(url, asked)).toBe('connection-refused');
+    const silent = await listen(createTcpServer());
+    silent.protocol = 'https:';
+    expect(await post(silent, asked, 300)).toBe('deadline');
+    expect(asked).not.toHaveBeenCalled();
+  });
+
+  test('is asked once a TLS connection stands', async () => {
+    const authority = makeAuthority();
+    const trusted = tls.getCACertificates('default');
+    tls.setDefaultCACertificates([...trusted, authority.cert]);
+    try {
+      let requests = 0;
+      const url = await listen(
+        createTlsServer(authority.issue({ names: ['127.0.0.1'] }), (request, response) => {
+          requests += 1;
+          request.resume().on('end', () => response.end());
+        }),
+      );
+      url.protocol = 'https:';
+      expect(await post(url, () => false)).toBe('held-back');
+      expect(await post(url, () => true)).toBe(200);
+      expect(requests).toBe(1);
+    } finally {
+      tls.setDefaultCACertificates(trusted);
+    }
+  });
 });
 
 test('a kept connection that is reset twice is not asked a third time', async () => {

@@ -2,6 +2,8 @@
  * Where tokens are given: what goes to the API there keeps to the pause of the client key and may meet one; what goes to a
  * token endpoint does neither, and the reads that an answered consent needs are not held.
  */
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import nock from 'nock';
 import { accessToken, requestToken } from '../../../src/connect/oauth1-grant';
 import { makeTokenCalls } from '../../../src/fetch/token-calls';
@@ -14,6 +16,7 @@ const catalog = (status: number) =>
     .reply(status, {}, { 'retry-after': '120', 'content-type': 'application/json' });
 const tokens = (status: number) => nock(origin).post('/token').reply(status, {}, { 'retry-after': '120' });
 
+const pause = { leftMs: () => leftMs, asked: (forMs: number) => void told.push(forMs) };
 let leftMs: number;
 let told: number[];
 let counted: number;
@@ -25,7 +28,6 @@ beforeEach(() => {
   if (!nock.isActive()) nock.activate();
   nock.disableNetConnect();
   [leftMs, told, counted, booking] = [0, [], 0, null];
-  const pause = { leftMs: () => leftMs, asked: (forMs: number) => void told.push(forMs) };
   const called = () => {
     counted += 1;
     return booking;
@@ -114,6 +116,25 @@ test('a listing is read page by page with the token, and what ends it before its
   expect(await listed('https://elsewhere.test/')).toEqual([
     { partial: expect.stringContaining('(address-refused)') },
   ]);
+});
+
+test('a call that may not be sent any more once its connection stands is held back', async () => {
+  // What stands in for the network has no connection before something is written.
+  nock.restore();
+  let requests = 0;
+  const server = createServer((_request, response) => {
+    requests += 1;
+    response.end();
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/token`;
+  const plain = makeTokenCalls({ ...optionsOf(), issuer: url, called: () => null }, pause, stillClock());
+  const call = { method: 'POST', url, form: [] as [string, string][] } as const;
+  expect(await plain.call({ ...call, maySend: () => false })).toEqual({ status: null, code: 'held-back' });
+  expect(await plain.call({ ...call, maySend: () => true })).toMatchObject({ status: 200 });
+  expect(requests).toBe(1);
+  plain.close();
+  await new Promise((resolve) => server.close(resolve));
 });
 
 test('a call for tokens is booked before it is sent', async () => {
