@@ -243,6 +243,7 @@ function connectingOf(
     ...parts,
     erase: access.revokeGrant,
     refused: (...refusal) => access.refuseGrant(...refusal).catch(troubleOf(observer, 'connections')),
+    accepted: access.acceptGrant,
     learned: () => void meter().look().catch(troubleOf(observer, 'store')),
     called: () => meter().called(),
   });

@@ -14,6 +14,8 @@ export interface GivenDoors extends LeaseDoors {
   sealer: Sealer;
   /** The store holds other tokens than this process knows: resolves when it knows them. */
   changed(): Promise<void>;
+  /** A refused connection has tokens that are good: resolves when it counts as valid. Rejects as the store does. */
+  accepted(connectionId: string): Promise<void>;
 }
 
 export interface GivenGrants {
@@ -50,12 +52,16 @@ export function makeGivenGrants(doors: GivenDoors): GivenGrants {
     const tokens = sealTokens(connectionId, grant, sealer);
     const kept = grant.refresh === null ? { ...tokens, sealedRefresh } : tokens;
     const stored = await store.replaceTokens(connectionId, sealed.sealedToken, kept);
-    const now = stored ? { ...sealed, ...kept } : await store.findConnection(connectionId);
+    const now = await store.findConnection(connectionId);
     // Only sealed anew, it holds what the provider took back for this grant.
     if (!stored && now !== null && holds(now, replaces)) return keep(now, replaces, grant);
     unstored.delete(connectionId);
+    if (now === null) return { refused: null };
     // What else stands there is of a new consent, and the good one.
-    return now === null ? { refused: null } : adopt(now);
+    if (!stored || now.status === 'valid') return adopt(now);
+    // Another process was refused for the former token, while this one could not store what it had been turned into.
+    await doors.accepted(connectionId);
+    return adopt({ ...now, status: 'valid' });
   }
 
   async function storeOf(connectionId: string): Promise<Renewed> {

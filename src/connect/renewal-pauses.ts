@@ -4,20 +4,25 @@
  */
 import { backoffMs } from '../tools/backoff';
 
-interface Failing {
+export interface Failure {
+  detail: string;
+  /** The provider gave no token; else it was never asked, or what it gave is not stored. */
+  isProviders: boolean;
+}
+
+interface Failing extends Failure {
   failures: number;
   sinceMs: number;
   untilMs: number;
-  detail: string;
 }
 
 export interface RenewalPauses {
   /** null when it may be tried. */
   of(connectionId: string, nowMs: number): { leftMs: number; detail: string } | null;
   /** The pause that begins now; at least `askedMs`. */
-  failed(connectionId: string, detail: string, askedMs: number | null, nowMs: number): number;
+  failed(connectionId: string, failure: Failure, askedMs: number | null, nowMs: number): number;
   ended(connectionId: string): void;
-  /** What has lasted for some time, among the connections that `matters` names. */
+  /** What the provider has refused or not answered for some time, among the connections that `matters` names. */
   trouble(
     nowMs: number,
     matters: (connectionId: string) => boolean,
@@ -36,16 +41,18 @@ export function makeRenewalPauses(random: () => number): RenewalPauses {
       if (found === undefined || found.untilMs <= nowMs) return null;
       return { leftMs: found.untilMs - nowMs, detail: found.detail };
     },
-    failed(connectionId, detail, askedMs, nowMs) {
+    failed(connectionId, failure, askedMs, nowMs) {
       const { failures = 0, sinceMs = nowMs } = failing.get(connectionId) ?? {};
       const pauseMs = Math.max(askedMs ?? 0, backoffMs(failures + 1, bounds, random));
-      failing.set(connectionId, { failures: failures + 1, sinceMs, untilMs: nowMs + pauseMs, detail });
+      failing.set(connectionId, { ...failure, failures: failures + 1, sinceMs, untilMs: nowMs + pauseMs });
       return pauseMs;
     },
     ended: (connectionId) => void failing.delete(connectionId),
     trouble(nowMs, matters) {
       for (const connectionId of failing.keys()) if (!matters(connectionId)) failing.delete(connectionId);
-      const lasting = [...failing.values()].filter(({ sinceMs }) => nowMs - sinceMs >= patienceMs);
+      const lasting = [...failing.values()].filter(
+        ({ isProviders, sinceMs }) => isProviders && nowMs - sinceMs >= patienceMs,
+      );
       if (lasting.length === 0) return null;
       const count = lasting.length === 1 ? 'one connection' : `${lasting.length} connections`;
       return {

@@ -6,6 +6,7 @@
  */
 import type { Connection } from '../model/connection';
 import type { Renewed, TokenRenewal } from '../model/consent';
+import { Problem } from '../model/problem';
 import type { Clock } from '../tools/clock';
 import type { AuthorizationServer } from './authorization-server';
 import { type GivenDoors, type GivenGrants, makeGivenGrants } from './given-grants';
@@ -30,7 +31,8 @@ export interface RenewalDoors extends GivenDoors {
 export interface Renewal extends TokenRenewal {
   /**
    * Asks for no more, and resolves when what was asked for is stored: a token that the provider turned for nobody is lost.
-   * Each renewal ends by itself, after 4 calls at most, and where the store is away it is given up after 5 tries. Never rejects.
+   * Each renewal ends by itself, after 4 calls at most. Rejects with `store.unavailable` where the store did not take what was given
+   * with 5 tries: whose consents are lost by that.
    */
   end(): Promise<void>;
   /** What cannot be renewed now, for reasons that are not the consent's; null when nothing. */
@@ -94,7 +96,8 @@ export function makeRenewal(doors: RenewalDoors): Renewal {
       const detail = wordsOf(error);
       storing.begin();
       const refusal = error instanceof GrantRefusal ? error : null;
-      const pauseMs = pauses.failed(connectionId, detail, refusal?.retryAfterMs ?? null, clock.nowMs());
+      const failure = { detail, isProviders: refusal !== null };
+      const pauseMs = pauses.failed(connectionId, failure, refusal?.retryAfterMs ?? null, clock.nowMs());
       return refusal?.fault === 'client-refused' ? { clientRefused: detail } : waits(detail, pauseMs);
     }
   }
@@ -123,7 +126,7 @@ export function makeRenewal(doors: RenewalDoors): Renewal {
 
 /**
  * Brings to the store what waits for it, not under the pauses of renewals: only the store is asked, and the former token is good for
- * nobody any more. Never rejects.
+ * nobody any more. Only its end rejects.
  */
 function makeStoring(
   clock: Clock,
@@ -173,6 +176,8 @@ function makeStoring(
         if (tries > 0) await clock.wait(storeAgainMs);
         await storeAll();
       }
+      const lost = given.connections();
+      if (lost.length > 0) throw new Problem('store.unavailable', unkept(lost));
     },
   };
 }
@@ -201,10 +206,10 @@ function makeRenewAlone(
     if (sealed === null || server === null) return { refused: null };
     const { token, refresh, auth, status } = unsealConnection(sealed, sealer);
     if (auth !== 'oauth2' || refresh === null) return { refused: null };
-    // Of a grant that is known to be refused nothing else is heard by asking again.
-    if (status !== 'valid') return { refused: interrupted };
     const waiting = given.of(connectionId, token);
     if (waiting !== null) return given.keep(sealed, token, waiting);
+    // Of a grant that is known to be refused nothing else is heard by asking again.
+    if (status !== 'valid') return { refused: interrupted };
     mayAsk();
     try {
       return await given.keep(sealed, token, await server.refresh(refresh, mayShow));
@@ -238,8 +243,16 @@ function makeRenewAlone(
   };
 }
 
+function unkept(connectionIds: string[]): string {
+  const whose = connectionIds.length === 1 ? 'its user consents' : 'their users consent';
+  const of = `${connectionIds.length === 1 ? 'connection' : 'connections'} ${connectionIds.join(', ')}`;
+  return `the provider gave new tokens to ${of}, which the store did not take before the process ended: ${whose} anew`;
+}
+
+/** What is not the provider's is the store's. */
 function wordsOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+  if (error instanceof GrantRefusal) return error.message;
+  return `the store failed (${error instanceof Error ? error.message : String(error)})`;
 }
 
 function waits(detail: string, retryAfterMs: number): Renewed {

@@ -33,6 +33,8 @@ export interface ConnectingParts {
   unlearned(): void;
   /** The grant of this token is over: put on record, so that nobody shows it again. Never rejects. */
   refused(connectionId: string, message: string, sealedToken: string): Promise<void>;
+  /** A refused connection has tokens that are good. Rejects as the store does. */
+  accepted(connectionId: string): Promise<void>;
   /** One call for tokens is made. */
   called(): Promise<void> | null;
   /** Of the client key at the API; the authorization server has limits of its own. */
@@ -73,6 +75,7 @@ export function wireConnecting(settings: Settings, parts: ConnectingParts): Conn
     known: (connectionId) => book.find(connectionId),
     changed: () => book.refresh(),
     refused: parts.refused,
+    accepted: parts.accepted,
     clock,
     holder,
     callMsMax: settings.providerTimeoutMs,

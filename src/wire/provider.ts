@@ -238,6 +238,7 @@ function makeOwnParts(
             .refuseConnection(...refusal)
             .then(() => book().refresh())
             .catch(failed),
+        accepted: (connectionId) => store.acceptConnection(connectionId).then(() => book().refresh()),
         learned: () => {},
         unlearned: () => {},
         called: () => meter.called(),
@@ -263,7 +264,7 @@ function makeOwnParts(
     async close() {
       if (client.made()) client().close();
       if (connecting.made()) {
-        await endsWithin(connecting().renewal.end(), settings.shutdownSeconds * 1000, clock);
+        await endsWithin(connecting().renewal.end().catch(failed), settings.shutdownSeconds * 1000, clock);
         connecting().close();
       }
       await Promise.all([heeding.stop(), telling, meter.end()]);

@@ -95,6 +95,9 @@ class Stage {
         this.refusals.push(message);
         this.row = { ...this.row, status: 'refused' };
       },
+      accepted: async () => {
+        this.row = { ...this.row, status: 'valid' };
+      },
       clock: this.clock,
       holder,
       callMsMax: 20_000,
@@ -228,6 +231,33 @@ describe('F-17: the new refresh token', () => {
     expect(stage.refusals).toEqual([]);
   });
 
+  test.each(['by itself', 'as it is asked for'])(
+    'that the store could not take until another was refused for the former one makes the connection valid again, %s',
+    async (how) => {
+      const { renewal, known } = stage.process('a');
+      const old = known();
+      stage.storeAway = true;
+      await renewal.renew(old);
+      await stage.clock.advance(1000);
+      stage.row = { ...stage.row, status: 'refused' };
+      stage.storeAway = false;
+      if (how === 'by itself') await stage.clock.advance(1000);
+      else expect(tokenOf(await renewal.renew(old))).toBe('access-1');
+      expect(stage.stored()).toMatchObject({ status: 'valid' });
+      expect([known().token.open(), known().status]).toEqual(['access-1', 'valid']);
+      expect(stage.asked).toEqual(['refresh-0']);
+    },
+  );
+
+  test('that the store could not take is no trouble of the provider', async () => {
+    const { renewal, known } = stage.process('a');
+    stage.storeAway = true;
+    const words = 'the token cannot be renewed now: the store failed (the store is away)';
+    expect(await renewal.renew(known())).toMatchObject({ waits: { detail: words } });
+    await stage.clock.advance(60_000);
+    expect(renewal.trouble()).toBeNull();
+  });
+
   test('that the store could not take is stored by itself, however long the pause is, as soon as it can be', async () => {
     const { renewal, known } = stage.process('a');
     stage.storeAway = true;
@@ -251,9 +281,11 @@ describe('F-17: the new refresh token', () => {
     const { renewal, known } = stage.process('a');
     stage.storeAway = true;
     await renewal.renew(known());
-    const ended = renewal.end();
+    const ended = renewal.end().catch(({ code, message }) => `${code}: ${message}`);
     for (let tries = 0; tries < 5; tries += 1) await stage.clock.advance(1000);
-    await ended;
+    expect(await ended).toMatch(
+      /^store.unavailable: .*connection c1, which the store did not take .*consents anew$/,
+    );
     expect(stage.stored().refresh!.open()).toBe('refresh-0');
   });
 
