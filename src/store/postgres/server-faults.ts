@@ -49,7 +49,12 @@ export function saysReadOnly(error: unknown): boolean {
 
 /** Did a lock not come in time? Where a statement waits for several in turn, all of its time may be over before that is said. */
 export function mayBeLocked(error: unknown): boolean {
-  return ['55P03', '57014'].includes(codeOf(error) ?? '');
+  return codeOf(error) === '55P03' || saysLate(error);
+}
+
+/** Was all of a statement's time over? */
+export function saysLate(error: unknown): boolean {
+  return codeOf(error) === '57014';
 }
 
 /** Has the server no place for one more connection? */

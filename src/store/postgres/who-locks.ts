@@ -3,6 +3,7 @@
  * stands in its list of locks, as long as the lock does. Of a row its error names the table.
  */
 import { Problem } from '../../model/problem';
+import { saysLate } from './server-faults';
 import { allTables } from './tables';
 
 /** Beyond this a commit that waits for a standby waits for one that is away. */
@@ -32,8 +33,8 @@ interface Holders {
 }
 
 /**
- * The problem of a lock that did not come: with what held it where that is known, else with the server's words. `ask`
- * answers null where the server does not.
+ * The problem of a lock that did not come: with what held it where that is known, else with the server's words. A statement whose whole
+ * time was over may have been slow for reasons of its own, so that its words stand first. `ask` answers null where the server does not.
  */
 export async function problemOfLock(
   error: unknown,
@@ -47,7 +48,9 @@ export async function problemOfLock(
   const found = [...locks('', row === null ? tables : []), ...locks('a row of ', syncs ? [] : ofRows)];
   if (syncs) found.push('commits wait for a standby of the database that does not answer');
   const { message } = error as Error;
-  return new Problem('store.unavailable', found.length === 0 ? message : found.join('; '), error);
+  const held = found.join('; ');
+  const words = held !== '' && saysLate(error) ? `${message}; meanwhile ${held}` : held || message;
+  return new Problem('store.unavailable', words, error);
 }
 
 function locks(what: string, tables: string[]): string[] {

@@ -3,7 +3,7 @@
  */
 import { Client } from 'pg';
 import type { Store } from '../../../src/model/store';
-import { poolConfig } from '../../../src/store/postgres/database';
+import { openDatabase, poolConfig } from '../../../src/store/postgres/database';
 import { hintFunctionNames } from '../../../src/store/postgres/hint-functions';
 import { migrate } from '../../../src/store/postgres/migrate';
 import { type Migration, migrations } from '../../../src/store/postgres/migrations';
@@ -205,6 +205,22 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'readiness of a scaled 
       expect(told).toMatchObject({ reason: { code: 'store.unavailable', message } });
       await store.ready('all');
     });
+  });
+
+  test('a statement whose time is over is told in the server’s words first: it may wait for nobody', async () => {
+    const slowly = openDatabase({ url: asApp(server.url(database)), connections: 1 });
+    const slow = () =>
+      slowly
+        .transact(({ get }) => get('SELECT pg_sleep(2)'), { statementMs: 300 })
+        .catch(({ message }) => message);
+    const words = 'canceling statement due to statement timeout';
+    expect(await slow()).toBe(words);
+    const holder = new Client({ connectionString: server.url(database) });
+    await holder.connect();
+    await holder.query('BEGIN; LOCK TABLE outbox IN ACCESS EXCLUSIVE MODE');
+    expect(await slow()).toBe(`${words}; meanwhile another session locks the table outbox`);
+    await holder.end();
+    await slowly.close();
   });
 
   /** What comes of a delivery to each store while another session locks all tasks. */
