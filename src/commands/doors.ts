@@ -73,18 +73,18 @@ export const processDoors: CommandDoors = {
   },
   moveStore(from, to, watch) {
     const { moveBetween } = require('../wire/move') as typeof Move;
-    return moveBetween(from, to, watch);
+    return moveBetween(from, to, { ...watch, waits: { tell: sayWait } });
   },
   clock: systemClock,
   interrupted,
 };
 
-/** A store that is made for a command that cannot go on would answer from then on that nothing is to be done. */
 /** On standard error, whatever the answer is told as: a command that waits looks as if it hung. */
 function sayWait(detail: string): void {
   process.stderr.write(`${detail}\n`);
 }
 
+/** A store that is made for a command that cannot go on would answer from then on that nothing is to be done. */
 function mayMakeStore({ settings, missing }: LoadedSettings): void {
   const { missingFile } = require('../wire/kept-store') as typeof KeptStore;
   const lacking = missing.map(({ name }) => name).filter((name) => /^(ENCRYPTION_KEYS|PROVIDER_)/.test(name));

@@ -13,7 +13,7 @@ import { storeFault } from './opening-faults';
 export async function moveBetween(
   from: string,
   to: string,
-  watch: Pick<MoveOptions, 'paged' | 'readBack' | 'begunAnew' | 'interrupted'>,
+  watch: Pick<MoveOptions, 'paged' | 'readBack' | 'waits' | 'begunAnew' | 'interrupted'>,
 ): Promise<Moved> {
   const source = storeAddress.schema.safeParse(from).data;
   const target = storeAddress.schema.safeParse(to).data;

@@ -13,6 +13,7 @@ import {
 } from '../postgres/database';
 import { lockNumbers } from '../postgres/lock-numbers';
 import { migrate } from '../postgres/migrate';
+import type { ToldWaits } from '../postgres/migration-waits';
 import { clockName } from '../set-back';
 import { openExisting, type Database as Source } from '../sqlite/database';
 import { lostFloorPrefix, numberFloorPrefix, untoldPrefix } from '../store-rules';
@@ -40,6 +41,8 @@ export interface MoveOptions {
   /** After each page that was read back: how many rows of the table were. */
   readBack?(table: string, rows: number): void;
   page?: PageSize;
+  /** Whom the target waits for before its tables can be brought to this version. */
+  waits?: ToldWaits;
   /** An earlier move is not gone on with, since another version began it. */
   begunAnew?(): void;
   /**
@@ -70,12 +73,20 @@ const longMs = 600_000;
  * does not hold what was copied, `store.unavailable`. To be repeated after whatever ended it.
  */
 export async function moveStore(options: MoveOptions): Promise<Moved> {
-  const { file, url, page = pageSize, begunAnew, interrupted, faultOf = (_end, error) => error } = options;
+  const {
+    file,
+    url,
+    page = pageSize,
+    waits,
+    begunAnew,
+    interrupted,
+    faultOf = (_end, error) => error,
+  } = options;
   const told = (error: unknown) => faultOf(isOfFile(error) ? 'from' : 'to', error);
   const source = openSource(file, faultOf);
   const target = openTarget({ url, connections: 2 });
   const begin = async () => {
-    await migrate(poolConfig({ url, connections: 1 }));
+    await migrate(poolConfig({ url, connections: 1 }), undefined, waits ?? null);
     return target.transact((statements) => beginMove(statements, source, file), {
       lock: lockNumbers.move,
       statementMs: longMs,

@@ -10,12 +10,19 @@ import { lockNumbers } from './lock-numbers';
 const lookEveryMs = 10_000;
 const answerMs = 3500;
 
-/** Whom the session `$1` waits for: in a statement, or for its turn, which it asks for again and again. */
-const asked = `SELECT pid, coalesce(nullif(application_name, ''), usename::text, 'no name') AS name FROM pg_stat_activity
-  WHERE pid = ANY(pg_blocking_pids($1)) OR pid IN (SELECT l.pid FROM pg_locks l
+/**
+ * Whom the session `$1` waits for: in a statement, or for its turn, which it asks for again and again. What is prepared to be
+ * committed belongs to no session any more, and the server names it as the session 0. An index that is made beside others waits for
+ * whoever looks here as well.
+ */
+const asked = `SELECT format('session %s of the database (%s)', pid, coalesce(nullif(application_name, ''), usename::text, 'no name')) AS who
+  FROM pg_stat_activity
+  WHERE pid <> pg_backend_pid() AND (pid = ANY(pg_blocking_pids($1)) OR pid IN (SELECT l.pid FROM pg_locks l
     WHERE l.locktype = 'advisory' AND l.classid = 0 AND l.objid = ${lockNumbers.migration} AND l.granted AND l.pid <> $1
-      AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database()))
-  ORDER BY pid`;
+      AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())))
+  UNION ALL SELECT format('the prepared transaction %L of %s', gid, owner)
+  FROM pg_prepared_xacts WHERE 0 = ANY(pg_blocking_pids($1)) AND database = current_database()
+  ORDER BY who`;
 
 /** Whose words are told, each once; `lookEveryMs` is ten seconds unless a test says otherwise. */
 export interface ToldWaits {
@@ -55,8 +62,8 @@ async function waitedFor(config: ClientConfig, pid: number): Promise<string[]> {
   try {
     await client.connect();
     const question = { text: asked, values: [pid], query_timeout: answerMs } as QueryConfig;
-    const { rows } = await client.query<{ pid: number; name: string }>(question);
-    return rows.map(({ pid: blocking, name }) => `session ${blocking} of the database (${name})`);
+    const { rows } = await client.query<{ who: string }>(question);
+    return rows.map(({ who }) => who);
   } finally {
     await client.end().catch(() => {});
   }

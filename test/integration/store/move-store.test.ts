@@ -20,6 +20,7 @@ import { Client } from 'pg';
 import type { Store } from '../../../src/model/store';
 import { type Moved, moveStore } from '../../../src/store/move/move-store';
 import { openStoreHere } from '../../../src/store/open-store';
+import { lockNumbers } from '../../../src/store/postgres/lock-numbers';
 import { openPostgres } from '../../../src/store/postgres/open-postgres';
 import { asApp, grants, postgresSettingsFor } from '../../contract/open-postgres';
 import { settingsFor } from '../../contract/open-sqlite';
@@ -296,6 +297,20 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'moving a store to Post
     for (const _time of [1, 2]) await expect(move()).rejects.toThrow(/tasks is not what was copied/);
     await inTarget('UPDATE tasks SET generation = generation - 1 WHERE id = 20');
     expect(await move()).toMatchObject({ outcome: 'moved' });
+  });
+
+  test('says whom the target waits for before its tables can be brought to this version', async () => {
+    await filled();
+    const other = new Client({ connectionString: url, application_name: 'another' });
+    await other.connect();
+    await other.query(`SELECT pg_advisory_lock(${lockNumbers.migration})`);
+    const told: string[] = [];
+    const waits = { tell: (detail: string) => told.push(detail), lookEveryMs: 50 };
+    const moving = moveStore({ file, url, page, paged() {}, waits });
+    await until(async () => told.length > 0, { withinMs: 20_000 });
+    await other.end();
+    expect(await moving).toMatchObject({ outcome: 'moved' });
+    expect(told).toEqual([expect.stringMatching(/waits for session \d+ of the database \(another\)\.$/)]);
   });
 
   describe('one that another version began', () => {

@@ -23,7 +23,7 @@ import { unpackVersionBefore, versionBeforeAvailable } from '../../support/versi
 describeWithNeighbour('PostgreSQL', postgresAvailable(), 'versions of the scaled store', () => {
   let server: PostgresServer;
   beforeAll(async () => {
-    server = await startPostgres();
+    server = await startPostgres({ settings: { max_prepared_transactions: '1' } });
   });
   afterAll(() => server.stop());
 
@@ -69,6 +69,23 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'versions of the scaled
     expect(told).toEqual([
       [expect.stringMatching(/which waits for session \d+ of the database \(pg_dump\)\.$/)],
       [expect.stringMatching(/which waits for session \d+ of the database \(tramline\)\.$/)],
+    ]);
+  }, 60_000);
+
+  test('a step that waits for what is prepared to be committed names that: it belongs to no session', async () => {
+    const name = await server.createDatabase();
+    const config = poolConfig(postgresSettingsFor(server.url(name)));
+    await migrate(config);
+    await server.query("BEGIN; LOCK TABLE tasks IN ACCESS SHARE MODE; PREPARE TRANSACTION 'left'", name);
+    const told: string[] = [];
+    const waits = { tell: (detail: string) => told.push(detail), lookEveryMs: 50 };
+    const sql = 'ALTER TABLE tasks ADD wide INTEGER';
+    const migrating = migrate(config, [...migrations, { name: '9000-wide', kind: 'expand', sql }], waits);
+    await until(async () => told.length > 0, { withinMs: 20_000 });
+    await server.query("COMMIT PREPARED 'left'", name);
+    await migrating;
+    expect(told).toEqual([
+      expect.stringMatching(/which waits for the prepared transaction 'left' of \w+\.$/),
     ]);
   }, 60_000);
 
