@@ -148,6 +148,31 @@ test('a check reads the connections anew: a token that was opened before and can
   );
 });
 
+test('a check gives the store one time for all that is read of it first', async () => {
+  const { PROVIDER_TOKENS: _named, ...rest } = given;
+  const after = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+  let reads = 0;
+  const slow = {
+    listConnections: async () => {
+      reads += 1;
+      await after(reads === 1 ? 2000 : 10_000);
+      return [];
+    },
+    connectionsMark: async () => 0,
+    readingPause: async () => null,
+  } as unknown as Store;
+  jest.useFakeTimers();
+  try {
+    const other = makeOwnProvider(loadSettings('command', rest).settings, slow);
+    const checked = other.check().catch(({ message }) => message);
+    await jest.advanceTimersByTimeAsync(3000);
+    expect(await Promise.race([checked, 'not yet'])).toBe('the store gives no answer within 3 s');
+    expect(reads).toBe(2);
+  } finally {
+    jest.useRealTimers();
+  }
+});
+
 test('a check of the provider that lacks the store leads to the store', async () => {
   const full = async () => {
     throw new Problem('store.unavailable', 'database or disk is full');
