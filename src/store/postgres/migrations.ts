@@ -5,7 +5,7 @@
  */
 
 import { firstSchema } from './first-schema';
-import { hintFunctions } from './hint-functions';
+import { hintFunctions, lookUps } from './hint-functions';
 import { replays } from './replay-schema';
 
 export type Migration = Step | IndexStep;
@@ -272,4 +272,5 @@ export const migrations: Migration[] = [
   { name: '0025-large-stores', kind: 'expand', indexes: largeStores },
   { name: '0026-hint-functions', kind: 'expand', sql: hintFunctions },
   { name: '0027-access-keys', kind: 'expand', indexes: accessKeys },
+  { name: '0028-look-ups', kind: 'expand', sql: lookUps },
 ];

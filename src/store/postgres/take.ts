@@ -98,7 +98,9 @@ async function readyLanes(
      SELECT f.lanes AS freed, r.id, r.turn, r.width, r.in_flight,
        (SELECT coalesce(sum(in_flight), 0)::bigint FROM taken) AS in_flight_all
      FROM freed f LEFT JOIN LATERAL (
-       SELECT * FROM open l WHERE (l.next_due_at <= $1 AND l.next_due_at IS NOT NULL) OR l.id = ANY(f.lanes)
+       SELECT * FROM (
+         SELECT * FROM open WHERE next_due_at <= $1 AND next_due_at IS NOT NULL
+         UNION SELECT * FROM open WHERE id = ANY(f.lanes)) l
        ORDER BY l.turn, l.next_due_at, l.id LIMIT $2) r ON true
      ORDER BY r.turn, r.next_due_at, r.id`,
     context.nowMs(),
@@ -140,11 +142,11 @@ async function takeFrom(
      early AS (
        UPDATE tasks e SET due_at = due.free_at, state = CASE WHEN due.newer THEN 'due' ELSE e.state END,
          code = CASE WHEN due.newer THEN 'older-normalizer' ELSE e.code END
-       FROM due WHERE e.id = due.id AND due.free_at > $3 RETURNING due.newer),
+       FROM due WHERE e.id = due.id AND e.id = ANY(ARRAY(SELECT id FROM due)) AND due.free_at > $3 RETURNING due.newer),
      taken AS (UPDATE tasks t SET state = 'taken', due_at = NULL, fence = t.fence + 1, read_at = $3,
        covered_hint_at = coalesce(t.covered_hint_at, t.first_hint_at), first_hint_at = NULL, lease_until = $4,
        taken_lane = t.lane, taken_epoch = coalesce((SELECT epoch FROM organizations o WHERE o.id = t.lane), 0)
-     FROM due WHERE t.id = due.id AND (due.free_at > $3) IS NOT TRUE
+     FROM due WHERE t.id = due.id AND t.id = ANY(ARRAY(SELECT id FROM due)) AND (due.free_at > $3) IS NOT TRUE
      RETURNING due.nth, due.due_at AS was_due_at, t.id, t.fence, t.generation, (SELECT last_value FROM revision) AS revision,
        t.address, t.kind, t.resource_id, t.organization_id, t.hinted_organization_id, t.hinted_user, t.connection_id, t.shown_by,
        t.taken_epoch, t.settling, t.attempts, t.aged_ms, t.failed_at, t.code, t.absent_since, t.covered_hint_at, t.traceparent,
@@ -193,7 +195,8 @@ async function saveLanes(context: Context, lanes: Lane[], freed: string[]): Prom
          next_due_at = CASE WHEN n.raises THEN (
            SELECT due_at FROM tasks t WHERE t.lane = l.id AND t.due_at IS NOT NULL ORDER BY t.due_at LIMIT 1)
          ELSE l.next_due_at END
-       FROM unnest($1::text[], $2::bigint[], $3::bool[]) AS n (id, served, raises) WHERE l.id = n.id`,
+       FROM unnest($1::text[], $2::bigint[], $3::bool[]) AS n (id, served, raises)
+       WHERE l.id = n.id AND l.id = ANY($1::text[])`,
       touched.map(({ id }) => id),
       touched.map(({ served }) => served),
       touched.map(({ id }) => raised.has(id)),

@@ -137,7 +137,7 @@ export async function lockTasks(
     `SELECT ${columns}, ${isAnyUnclaimed} AS any_unclaimed FROM tasks
      WHERE id = ANY($1::bigint[] || ARRAY(
        SELECT t.id FROM unnest($2::text[], $3::text[]) AS n (kind, resource_id)
-       JOIN tasks t ON t.kind = n.kind AND t.resource_id = n.resource_id)
+       CROSS JOIN LATERAL (SELECT id FROM tasks WHERE kind = n.kind AND resource_id = n.resource_id OFFSET 0) t)
        || ARRAY(SELECT joined_to FROM tasks WHERE id = ANY($4::bigint[]) AND joined_to IS NOT NULL))
      ORDER BY id FOR NO KEY UPDATE`,
     ids,
@@ -152,11 +152,13 @@ export async function lockTasks(
 export async function saveTasks(context: Context, tasks: TaskRow[]): Promise<void> {
   if (tasks.length === 0) return;
   const rows = tasks.map((task) => ({ ...task, detail: storable(task.detail) }));
+  // The ids beside their rows: without them a server that counted few tasks when it made its plan reads all that came since.
   await context.database.run(
     `UPDATE tasks t SET ${saved.map((name) => `${name} = n.${name}`).join(', ')},
        accepted_revision = coalesce(n.accepted_revision, nextval('revision'))
-     FROM json_populate_recordset(NULL::tasks, $1::json) n WHERE t.id = n.id`,
+     FROM json_populate_recordset(NULL::tasks, $1::json) n WHERE t.id = n.id AND t.id = ANY($2::bigint[])`,
     JSON.stringify(rows),
+    rows.map(({ id }) => id),
   );
 }
 

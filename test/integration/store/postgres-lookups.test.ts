@@ -5,7 +5,7 @@
 import type { EquipmentNames } from '../../../src/model/equipment-names';
 import { openPostgres } from '../../../src/store/postgres/open-postgres';
 import { postgresSettingsFor } from '../../contract/open-postgres';
-import { deliveryOf, hintOf } from '../../contract/store-hand';
+import { deliveryOf, draftOf, heldBy, hintOf } from '../../contract/store-hand';
 import { describeWithNeighbour } from '../../support/neighbour';
 import { type PostgresServer, postgresAvailable, startPostgres } from '../../support/postgres';
 import { until } from '../../support/until';
@@ -17,7 +17,8 @@ describeWithNeighbour(
   () => {
     let server: PostgresServer;
     beforeAll(async () => {
-      server = await startPostgres();
+      // What a server has counted stays as it is.
+      server = await startPostgres({ settings: { autovacuum: 'off' } });
     });
     afterAll(() => server.stop());
 
@@ -45,6 +46,71 @@ describeWithNeighbour(
       expect(await store.ledger()).toMatchObject({ accepted: 40_600, waiting: 40_600 });
       await store.close();
     }, 60_000);
+
+    test('from a hint to what is sent each row is looked up, however few the server had counted', async () => {
+      const name = await server.createDatabase();
+      let nowMs = Date.UTC(2026);
+      const store = await openPostgres(postgresSettingsFor(server.url(name)), () => nowMs);
+      await server.query('ANALYZE', name);
+      let next = 0;
+      const round = async (ids: string[]) => {
+        nowMs += 10_000;
+        await Promise.all(
+          ids.map((id) => store.put(deliveryOf(nowMs, [hintOf(id, `org-${Number(id) % 10}`)]))),
+        );
+        nowMs += 10_000;
+        const tasks = await store.take(ids.length);
+        const finish = { connectionId: 'c1', traceparent: null, reconciled: false, settleMs: 0 };
+        await Promise.all(
+          tasks.map((task) => {
+            next += 1;
+            const draft = draftOf(task.address.split('/').at(-1)!, `content ${next}`);
+            return store.finish({ ...heldBy(task), draft, ...finish });
+          }),
+        );
+        const rows = await store.pickUnsent(1000, 1e9, []);
+        await store.markSent(rows.map(({ row }) => ({ row, partition: null, offset: null })));
+        return rows.length;
+      };
+      const ids = Array.from({ length: 400 }, (_, at) => `${at}`);
+      let sent = 0;
+      // Enough for plans that are made for no values; then new resources, and those that are known.
+      for (let at = 0; at < 24; at += 2) sent += await round(ids.slice(at, at + 2));
+      for (const start of [24, 0])
+        for (let at = start; at < 400; at += 25) sent += await round(ids.slice(at, at + 25));
+      expect(sent).toBe(800);
+      // What a session has read is told when it ends.
+      await store.close();
+      const read = await server.query(
+        `SELECT relname AS name, idx_tup_fetch::int + seq_tup_read::int AS looked_at FROM pg_stat_user_tables
+         WHERE relname IN ('tasks', 'aliases', 'hints', 'outbox', 'sequences', 'reads')`,
+        name,
+      );
+      for (const { name: table, looked_at } of read)
+        expect([table, (looked_at as number) < 12 * sent]).toEqual([table, true]);
+    });
+
+    test('a group that falls due looks its lanes up, however many there are by now', async () => {
+      const name = await server.createDatabase();
+      const store = await openPostgres(postgresSettingsFor(server.url(name)), () => Date.UTC(2026));
+      let next = 0;
+      const group = () =>
+        Promise.all(
+          Array.from({ length: 10 }, () => {
+            next += 1;
+            return store.put(deliveryOf(1, [hintOf(`${next}`, `org-${next % 10}`)]));
+          }),
+        );
+      for (let times = 0; times < 12; times += 1) await group();
+      await server.query(`INSERT INTO lanes (id) SELECT 'idle-' || i FROM generate_series(1, 5000) i`, name);
+      for (let times = 0; times < 12; times += 1) await group();
+      await store.close();
+      const [read] = await server.query(
+        `SELECT idx_tup_fetch::int + seq_tup_read::int AS looked_at FROM pg_stat_user_tables WHERE relname = 'lanes'`,
+        name,
+      );
+      expect(read!.looked_at).toBeLessThan(4 * next);
+    });
 
     test('an address that has lost its task is the fault of the delivery that names it alone', async () => {
       const name = await server.createDatabase();
