@@ -10,6 +10,7 @@ import { Problem } from '../../model/problem';
 import { type Line, makeLine, type StatementResult, type Value, writtenValue } from './burst';
 import { BoundedClient } from './client';
 import { makeLender } from './lender';
+import { makeReplicated } from './replicated';
 import { isBroken, isLost, mayBeLocked, problemOf, saysAborted, saysReadOnly } from './server-faults';
 import { problemOfLock } from './who-locks';
 
@@ -73,6 +74,7 @@ const silentMs = 500;
 export function openDatabase(settings: DatabaseSettings, nowMs: (() => number) | null = null): Database {
   const pool = openPool(settings, settings.connections);
   const { borrow, giveBack, isOld } = makeLender(pool, connectMs);
+  const replicated = makeReplicated(pool);
   let connected = 0;
   pool.on('connect', (client) => {
     connected += 1;
@@ -94,7 +96,7 @@ export function openDatabase(settings: DatabaseSettings, nowMs: (() => number) |
       line.send(sql, values.map(writtenValue), statementMs + silentMs);
     try {
       let beganMs = Number.NaN;
-      if (options.single) return await work(statementsOf(send, course), () => beganMs);
+      if (options.single) return replicated(client, await work(statementsOf(send, course), () => beganMs));
       const begun = begin(send, options, statementMs, (atMs) => {
         beganMs = nowMs?.() ?? atMs;
       });
@@ -107,7 +109,7 @@ export function openDatabase(settings: DatabaseSettings, nowMs: (() => number) |
       // Where a statement failed it takes all back, and says so.
       const [{ command }] = await Promise.all([send('COMMIT'), ...lastOnes]);
       if (command !== 'COMMIT') throw course.causeOfAbort ?? new Error(`ended by ${command}`);
-      return result;
+      return replicated(client, result);
     } catch (error) {
       course.isOver = true;
       failed = error as Error;

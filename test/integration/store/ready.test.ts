@@ -13,6 +13,7 @@ import { asApp, grants, postgresSettingsFor } from '../../contract/open-postgres
 import { deliveryOf, hintOf } from '../../contract/store-hand';
 import { describeWithNeighbour } from '../../support/neighbour';
 import { type PostgresServer, postgresAvailable, startPostgres } from '../../support/postgres';
+import { until } from '../../support/until';
 
 const tables = ['deliveries', 'organizations', 'tasks', 'aliases', 'hints', 'lanes'];
 
@@ -273,5 +274,24 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'readiness of a scaled 
       reason: { message: 'commits wait for a standby of the database that does not answer' },
     });
     await store.ready('all');
+  }, 20_000);
+
+  test('a commit whose wait for its standby is cancelled is no commit: of a delivery, and of what takes several statements', async () => {
+    await server.query(`ALTER SYSTEM SET synchronous_standby_names = 'gone'`);
+    await server.query('SELECT pg_reload_conf()');
+    const cancelled = async (work: Promise<unknown>) => {
+      const ended = work.catch((error) => error);
+      const waits = `SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND datname = '${database}'`;
+      await until(async () => (await server.query(waits)).length > 0, { withinMs: 3000 });
+      return ended;
+    };
+    const put = cancelled(store.put(deliveryOf(1, [hintOf('1')])));
+    const told = [await put, await cancelled(store.holdLease('a', 'b', 1000))];
+    await server.query('ALTER SYSTEM RESET synchronous_standby_names');
+    await server.query('SELECT pg_reload_conf()');
+    const message = 'somebody cancelled the wait of a commit for its standby: it is on this server alone';
+    for (const error of told) expect(error).toMatchObject({ code: 'store.unavailable', message });
+    // The next one on the same connection is whole.
+    expect(await store.put(deliveryOf(1, [hintOf('1')]))).toMatchObject({ due: 1 });
   }, 20_000);
 });
