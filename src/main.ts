@@ -107,7 +107,8 @@ async function begin(loaded: LoadedSettings, parts: Parts, around?: Around): Pro
     });
   } else {
     store = around?.receiver?.(opened) ?? opened;
-    parts.own = makeOwnProvider(settings, opened, troubleOf(observer, 'webhook'));
+    const lost = (detail: string) => observer.trouble({ place: 'connections', code: 'grant-lost', detail });
+    parts.own = makeOwnProvider(settings, opened, troubleOf(observer, 'webhook'), lost);
   }
   const { worker, own } = parts;
   const subscribing = (worker ?? own!).subscribing;

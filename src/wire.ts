@@ -244,6 +244,7 @@ function connectingOf(
     erase: access.revokeGrant,
     refused: (...refusal) => access.refuseGrant(...refusal).catch(troubleOf(observer, 'connections')),
     accepted: access.acceptGrant,
+    lost: (detail) => observer.trouble({ place: 'connections', code: 'grant-lost', detail }),
     learned: () => void meter().look().catch(troubleOf(observer, 'store')),
     called: () => meter().called(),
   });

@@ -31,9 +31,9 @@ export const processDoors: CommandDoors = {
     const { loaded } = standIn ?? { loaded: named };
     const { openStore } = require('../wire') as typeof Wire;
     const { apiOf } = require('../wire/operations') as typeof Operations;
-    const store = await openStore(loaded.settings, sayWait);
+    const store = await openStore(loaded.settings, say);
     const { makeOwnProvider } = require('../wire/provider') as typeof Provider;
-    const own = makeOwnProvider(loaded.settings, store);
+    const own = makeOwnProvider(loaded.settings, store, undefined, say);
     keepBeforeEnd(() => endsWithin(own.close(), loaded.settings.shutdownSeconds * 1000, systemClock));
     const { makeLoneSync } = require('../wire/lone-sync') as typeof LoneSync;
     const sync = makeLoneSync(loaded, store);
@@ -54,7 +54,7 @@ export const processDoors: CommandDoors = {
     const { openStore } = require('../wire') as typeof Wire;
     const { reencryptTokens } = require('../wire/reencrypt') as typeof Reencrypt;
     mustHaveStore(loaded);
-    const store = await openStore(loaded.settings, sayWait);
+    const store = await openStore(loaded.settings, say);
     try {
       return await reencryptTokens(loaded.settings, store);
     } finally {
@@ -73,14 +73,14 @@ export const processDoors: CommandDoors = {
   },
   moveStore(from, to, watch) {
     const { moveBetween } = require('../wire/move') as typeof Move;
-    return moveBetween(from, to, { ...watch, waits: { tell: sayWait } });
+    return moveBetween(from, to, { ...watch, waits: { tell: say } });
   },
   clock: systemClock,
   interrupted,
 };
 
-/** On standard error, whatever the answer is told as: a command that waits looks as if it hung. */
-function sayWait(detail: string): void {
+/** On standard error, whatever the answer is told as: a command that waits looks as if it hung, and what it lost is somebody's to mend. */
+function say(detail: string): void {
   process.stderr.write(`${detail}\n`);
 }
 

@@ -29,8 +29,17 @@ export interface GivenGrants {
   adopt(sealed: SealedConnection): Promise<Renewed>;
   /** Stored first: a token that is used and lost would leave the connection with one that was taken back. Throws what the store throws: then it waits. */
   keep(sealed: SealedConnection, replaces: Secret, grant: Grant): Promise<Renewed>;
-  /** Stores what waits for it, under the lease, and asks nobody else. Throws what the store throws. */
+  /** Stores what waits for it and asks nobody else; takes the lease first where it can be had. Throws what the store throws: then it waits on. */
   store(connectionId: string): Promise<Renewed>;
+}
+
+/** What is told of those whose grants were not stored before the process ended: at most ten are named. */
+export function lostWords(connectionIds: string[]): string {
+  const [first, more] = [connectionIds.slice(0, 10).join(', '), connectionIds.length - 10];
+  const named = more > 0 ? `${first} and ${more} more` : first;
+  return connectionIds.length === 1
+    ? `the store did not take the new tokens of connection ${named} before the process ended: its user consents anew`
+    : `the store did not take the new tokens of connections ${named} before the process ended: their users consent anew`;
 }
 
 /** Kept in memory alone, as long as this process lives. */
@@ -55,13 +64,17 @@ export function makeGivenGrants(doors: GivenDoors): GivenGrants {
     const now = await store.findConnection(connectionId);
     // Only sealed anew, it holds what the provider took back for this grant.
     if (!stored && now !== null && holds(now, replaces)) return keep(now, replaces, grant);
+    return goBy(connectionId, now, grant);
+  }
+
+  /** What stands there now is the grant, or of a new consent and the good one. */
+  async function goBy(connectionId: string, now: SealedConnection | null, grant: Grant): Promise<Renewed> {
+    // Another process was refused for the former token, while this one could not store what it had been turned into.
+    const isWronged = now !== null && now.status === 'refused' && holds(now, grant.token);
+    if (isWronged) await doors.accepted(connectionId);
     unstored.delete(connectionId);
     if (now === null) return { refused: null };
-    // What else stands there is of a new consent, and the good one.
-    if (!stored || now.status === 'valid') return adopt(now);
-    // Another process was refused for the former token, while this one could not store what it had been turned into.
-    await doors.accepted(connectionId);
-    return adopt({ ...now, status: 'valid' });
+    return adopt(isWronged ? { ...now, status: 'valid' } : now);
   }
 
   async function storeOf(connectionId: string): Promise<Renewed> {
@@ -69,13 +82,12 @@ export function makeGivenGrants(doors: GivenDoors): GivenGrants {
     await lease.take();
     const sealed = await store.findConnection(connectionId);
     const waiting = unstored.get(connectionId);
-    const isWanted = sealed !== null && waiting !== undefined && holds(sealed, waiting.replaces);
-    if (!isWanted) unstored.delete(connectionId);
-    const renewed = isWanted
-      ? await keep(sealed, waiting.replaces, waiting.grant)
-      : sealed === null
-        ? { refused: null }
-        : await adopt(sealed);
+    if (waiting === undefined) return { refused: null };
+    const { replaces, grant } = waiting;
+    const renewed =
+      sealed !== null && holds(sealed, replaces)
+        ? await keep(sealed, replaces, grant)
+        : await goBy(connectionId, sealed, grant);
     await lease.giveBack();
     return renewed;
   }

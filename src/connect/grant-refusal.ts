@@ -12,6 +12,8 @@ export type GrantFault =
   | 'other-user'
   /** Our client key or secret is refused, or it may not do this. */
   | 'client-refused'
+  /** Nobody was asked: another process asks, or it came to it too late. */
+  | 'unasked'
   /** No answer, an answer for later, a page instead of an answer. */
   | 'unavailable'
   /** An answer that cannot be used, or must not be. */
@@ -38,12 +40,12 @@ export function callAt(what: string, address: string): string {
   return `${what} at ${shownAddress(address) ?? 'no readable address'}`;
 }
 
-const heldBack = 'it took so long to come to it that another process may make it';
+const heldBack = 'it came to it so late that another process may make it, or as this one ends';
 
 /** What an answer without what was asked for says; `call` names the call and its address. */
 export function refusalOf(reply: TokenReply, call: string): GrantRefusal {
   if (reply.status === null) {
-    if (reply.code === 'held-back') return new GrantRefusal('unavailable', `${call}: ${heldBack}`);
+    if (reply.code === 'held-back') return new GrantRefusal('unasked', `${call}: ${heldBack}`);
     const fault = reply.code.startsWith('address-') ? 'unusable' : 'unavailable';
     const said = `${call}: expected an answer, got none (${reply.code})`;
     return new GrantRefusal(fault, said, null, reply.code === 'deadline');

@@ -30,6 +30,8 @@ export interface RenewalPauses {
 }
 
 const bounds = { baseMs: 1000, maxMs: 300_000 };
+/** What fails here may be there again any moment, and costs the provider nothing. */
+const boundsHere = { baseMs: 1000, maxMs: 15_000 };
 /** Shorter trouble is nobody's business. */
 const patienceMs = 30_000;
 
@@ -43,7 +45,10 @@ export function makeRenewalPauses(random: () => number): RenewalPauses {
     },
     failed(connectionId, failure, askedMs, nowMs) {
       const { failures = 0, sinceMs = nowMs } = failing.get(connectionId) ?? {};
-      const pauseMs = Math.max(askedMs ?? 0, backoffMs(failures + 1, bounds, random));
+      const pauseMs = Math.max(
+        askedMs ?? 0,
+        backoffMs(failures + 1, failure.isProviders ? bounds : boundsHere, random),
+      );
       failing.set(connectionId, { ...failure, failures: failures + 1, sinceMs, untilMs: nowMs + pauseMs });
       return pauseMs;
     },

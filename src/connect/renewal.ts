@@ -6,8 +6,7 @@
  */
 import type { Connection } from '../model/connection';
 import type { Renewed, TokenRenewal } from '../model/consent';
-import { Problem } from '../model/problem';
-import type { Clock } from '../tools/clock';
+import { type Clock, endsWithin } from '../tools/clock';
 import type { AuthorizationServer } from './authorization-server';
 import { type GivenDoors, type GivenGrants, makeGivenGrants } from './given-grants';
 import { GrantRefusal } from './grant-refusal';
@@ -30,11 +29,10 @@ export interface RenewalDoors extends GivenDoors {
 
 export interface Renewal extends TokenRenewal {
   /**
-   * Asks for no more, and resolves when what was asked for is stored: a token that the provider turned for nobody is lost.
-   * Each renewal ends by itself, after 4 calls at most. Rejects with `store.unavailable` where the store did not take what was given
-   * with 5 tries: whose consents are lost by that.
+   * Shows no token any more, and waits until what was given for those that it has shown is stored, `withinMs` at most. Resolves to the
+   * connections of which something was not stored by then: their consents are lost. Never rejects.
    */
-  end(): Promise<void>;
+  end(withinMs: number): Promise<string[]>;
   /** What cannot be renewed now, for reasons that are not the consent's; null when nothing. */
   trouble(): { sinceMs: number; detail: string } | null;
 }
@@ -42,12 +40,10 @@ export interface Renewal extends TokenRenewal {
 /** An access token is renewed so long before it ends, and not more often than this. */
 const aheadMs = 300_000;
 const aheadGapMs = 60_000;
-/** A renewal may read the issuer's metadata twice before its call: so many calls, and one to spare. */
 const busyMsMax = 15_000;
 const busyPollMs = 100;
-/** What the provider gave and the store did not take is brought to it so often, and so many times more where the process ends. */
+/** What the provider gave and the store did not take is brought to it so often. */
 const storeAgainMs = 1000;
-const storeAtEndMax = 5;
 
 const interrupted =
   'the refresh token was refused (invalid_grant): it was revoked, it ran out, the answer to an earlier renewal was ' +
@@ -66,9 +62,7 @@ export function makeRenewal(doors: RenewalDoors): Renewal {
   const renewedAtMs = new Map<string, number>();
   let ending = false;
   const given = makeGivenGrants(doors);
-  const renewAlone = makeRenewAlone(doors, given, () => {
-    if (ending) throw new GrantRefusal('unavailable', 'the process that asks for it ends');
-  });
+  const renewAlone = makeRenewAlone(doors, given, () => ending);
   const storing = makeStoring(clock, given, underWay, (connectionId) => pauses.ended(connectionId));
 
   function renew(connection: Connection): Promise<Renewed> {
@@ -96,7 +90,7 @@ export function makeRenewal(doors: RenewalDoors): Renewal {
       const detail = wordsOf(error);
       storing.begin();
       const refusal = error instanceof GrantRefusal ? error : null;
-      const failure = { detail, isProviders: refusal !== null };
+      const failure = { detail, isProviders: refusal !== null && refusal.fault !== 'unasked' };
       const pauseMs = pauses.failed(connectionId, failure, refusal?.retryAfterMs ?? null, clock.nowMs());
       return refusal?.fault === 'client-refused' ? { clientRefused: detail } : waits(detail, pauseMs);
     }
@@ -116,9 +110,9 @@ export function makeRenewal(doors: RenewalDoors): Renewal {
       if (clock.nowMs() - lastMs >= aheadGapMs) void renew(known);
       return known;
     },
-    async end() {
+    end(withinMs) {
       ending = true;
-      await storing.end();
+      return storing.end(withinMs);
     },
     trouble: () => pauses.trouble(clock.nowMs(), (id) => doors.known(id)?.status === 'valid'),
   };
@@ -126,7 +120,7 @@ export function makeRenewal(doors: RenewalDoors): Renewal {
 
 /**
  * Brings to the store what waits for it, not under the pauses of renewals: only the store is asked, and the former token is good for
- * nobody any more. Only its end rejects.
+ * nobody any more. Never rejects.
  */
 function makeStoring(
   clock: Clock,
@@ -137,20 +131,27 @@ function makeStoring(
   const ended = new AbortController();
   let running = false;
 
+  function storeOne(connectionId: string): Promise<Renewed> {
+    const storing = given
+      .store(connectionId)
+      .then((renewed) => {
+        stored(connectionId);
+        return renewed;
+      })
+      .catch((error) => waits(wordsOf(error), storeAgainMs))
+      .finally(() => underWay.delete(connectionId));
+    underWay.set(connectionId, storing);
+    return storing;
+  }
+
+  /** All at once: one whose row is locked holds up no other. */
   async function storeAll(): Promise<void> {
-    for (const connectionId of given.connections()) {
-      if (underWay.has(connectionId)) continue;
-      const storing = given
-        .store(connectionId)
-        .then((renewed) => {
-          stored(connectionId);
-          return renewed;
-        })
-        .catch((error) => waits(wordsOf(error), storeAgainMs))
-        .finally(() => underWay.delete(connectionId));
-      underWay.set(connectionId, storing);
-      await storing;
-    }
+    await Promise.all(
+      given
+        .connections()
+        .filter((id) => !underWay.has(id))
+        .map(storeOne),
+    );
   }
 
   async function run(): Promise<void> {
@@ -168,30 +169,35 @@ function makeStoring(
       running = true;
       void run();
     },
-    /** Once what is under way has ended as well: tries five times more. */
-    async end(): Promise<void> {
+    /** Of what is under way as well. */
+    async end(withinMs: number): Promise<string[]> {
       ended.abort();
-      await Promise.all(underWay.values());
-      for (let tries = 0; given.connections().length > 0 && tries < storeAtEndMax; tries += 1) {
-        if (tries > 0) await clock.wait(storeAgainMs);
+      const over = new AbortController();
+      const storeAtLast = async () => {
+        await Promise.all(underWay.values());
         await storeAll();
-      }
-      const lost = given.connections();
-      if (lost.length > 0) throw new Problem('store.unavailable', unkept(lost));
+        while (given.connections().length > 0 && !over.signal.aborted) {
+          await clock.wait(storeAgainMs, over.signal);
+          await storeAll();
+        }
+      };
+      await endsWithin(storeAtLast(), withinMs, clock);
+      over.abort();
+      return given.connections();
     },
   };
 }
 
-/**
- * One renewal under the lease. Throws `GrantRefusal`, what the store and the sealer throw, and what `mayAsk` does, which is called
- * before it waits and before the provider is asked.
- */
+/** One renewal under the lease. Throws `GrantRefusal`, and what the store and the sealer throw. While the process ends nobody is asked. */
 function makeRenewAlone(
   doors: RenewalDoors,
   given: GivenGrants,
-  mayAsk: () => void,
+  isEnding: () => boolean,
 ): (connectionId: string, stale: string) => Promise<Renewed> {
   const { store, sealer, clock, server } = doors;
+  const mayAsk = () => {
+    if (isEnding()) throw new GrantRefusal('unasked', 'the process that asks for it ends');
+  };
   /** What the store holds, when that is not the token that was refused; null when it is. */
   async function otherThan(connectionId: string, stale: string): Promise<Renewed | null> {
     const sealed = await store.findConnection(connectionId);
@@ -230,23 +236,20 @@ function makeRenewAlone(
     while (!(await lease.take())) {
       const other = await otherThan(connectionId, stale);
       if (other !== null) return other;
-      if (clock.nowMs() >= untilMs) throw new GrantRefusal('unavailable', 'another process is renewing it');
+      if (clock.nowMs() >= untilMs) throw new GrantRefusal('unasked', 'another process is renewing it');
       await clock.wait(busyPollMs);
       mayAsk();
     }
     try {
-      return (await otherThan(connectionId, stale)) ?? (await exchange(connectionId, lease.lasts));
+      return (
+        (await otherThan(connectionId, stale)) ??
+        (await exchange(connectionId, () => !isEnding() && lease.lasts()))
+      );
     } finally {
       // Whoever had it now would show a token that the provider has taken back.
       if (!given.connections().includes(connectionId)) await lease.giveBack();
     }
   };
-}
-
-function unkept(connectionIds: string[]): string {
-  const whose = connectionIds.length === 1 ? 'its user consents' : 'their users consent';
-  const of = `${connectionIds.length === 1 ? 'connection' : 'connections'} ${connectionIds.join(', ')}`;
-  return `the provider gave new tokens to ${of}, which the store did not take before the process ended: ${whose} anew`;
 }
 
 /** What is not the provider's is the store's. */

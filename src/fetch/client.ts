@@ -7,7 +7,7 @@ import * as http from 'node:http';
 import * as https from 'node:https';
 import type { Duplex } from 'node:stream';
 import { TLSSocket } from 'node:tls';
-import type { Attempt } from './attempt';
+import type { Attempt, Cut } from './attempt';
 import { type Decoded, decodeBody } from './decode-body';
 import { failureCode } from './failure-code';
 import { isReachable } from './reachable';
@@ -50,9 +50,11 @@ export interface HttpBounds {
 type Done = (exchange: Exchange, mayRepeat: boolean) => void;
 
 export function makeHttpClient(bounds: HttpBounds): HttpClient {
-  const kept = agentsOf({ keepAlive: true, maxSockets: bounds.connectionsMax });
+  const { bodyBytesMax, connectionsMax: maxSockets } = bounds;
+  const underWay = new Set<(cut: Cut) => void>();
+  const kept = { agents: agentsOf({ keepAlive: true, maxSockets }), bodyBytesMax, underWay };
   // A repetition gets a connection of its own: the pool may hold more dead ones.
-  const fresh = agentsOf({ keepAlive: false, maxSockets: bounds.connectionsMax });
+  const fresh = { agents: agentsOf({ keepAlive: false, maxSockets }), bodyBytesMax, underWay };
   let closed = false;
   return {
     send(sent, headersOf, attempt) {
@@ -65,16 +67,18 @@ export function makeHttpClient(bounds: HttpBounds): HttpClient {
           if (closed && exchange.status === null) exchange.code = 'aborted';
           resolve(exchange);
         };
-        exchangeOnce(sent, headersOf, attempt, kept, bounds, (first, mayRepeat) => {
+        exchangeOnce(sent, headersOf, attempt, kept, (first, mayRepeat) => {
           if (!mayRepeat || !repeatable || closed || attempt.cut !== null) return finish(first);
           attempt.cost.resends += 1;
-          exchangeOnce(sent, headersOf, attempt, fresh, bounds, finish);
+          exchangeOnce(sent, headersOf, attempt, fresh, finish);
         });
       });
     },
     close() {
       closed = true;
-      for (const { plain, secure } of [kept, fresh]) {
+      // Also what waits for a connection: a place that becomes free is given to the next.
+      for (const stop of [...underWay]) stop('aborted');
+      for (const { plain, secure } of [kept.agents, fresh.agents]) {
         plain.destroy();
         secure.destroy();
       }
@@ -86,8 +90,7 @@ function exchangeOnce(
   { method, url, body, maySend }: Sent,
   headersOf: () => SentHeaders,
   attempt: Attempt,
-  agents: Agents,
-  bounds: HttpBounds,
+  { agents, bodyBytesMax, underWay }: Way,
   done: Done,
 ): void {
   let answered = false;
@@ -95,10 +98,16 @@ function exchangeOnce(
   const settle = (exchange: Exchange, mayRepeat = false) => {
     if (settled) return;
     settled = true;
+    underWay.delete(stop);
     done(exchange, mayRepeat);
   };
-  const secure = url.protocol === 'https:';
+  let came = () => 0;
   let request: http.ClientRequest;
+  const stop = (cut: Cut) => {
+    settle(failed(cut, came()));
+    request.destroy();
+  };
+  const secure = url.protocol === 'https:';
   try {
     request = (secure ? https : http).request({
       method,
@@ -114,14 +123,11 @@ function exchangeOnce(
     settle(failed('request-invalid'));
     return;
   }
-  let came = () => 0;
-  attempt.whenCut((cut) => {
-    settle(failed(cut, came()));
-    request.destroy();
-  });
+  underWay.add(stop);
+  attempt.whenCut(stop);
   request.on('response', (response) => {
     answered = true;
-    came = collect(response, bounds.bodyBytesMax, settle);
+    came = collect(response, bodyBytesMax, settle);
   });
   request.on('error', (error) => {
     const code = failureCode(error);
@@ -199,6 +205,13 @@ function collect(response: http.IncomingMessage, bodyBytesMax: number, settle: (
 
 function failed(code: string, wireBytes = 0): Exchange {
   return { status: null, code, wireBytes };
+}
+
+/** By which a request goes out, and what stops those that are under way. */
+interface Way {
+  agents: Agents;
+  bodyBytesMax: number;
+  underWay: Set<(cut: Cut) => void>;
 }
 
 interface Agents {

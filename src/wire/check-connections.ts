@@ -100,6 +100,6 @@ function stepFor(answer: Answer | null): string | null {
 
 /** Within the pause after a failed renewal only the words of it are known. */
 const unrenewedStep =
-  'Where the issuer refused the client, compare PROVIDER_CLIENT_SECRET with the provider’s developer console; where it ' +
+  'Where it names the store, look there first; where the issuer refused the client, compare PROVIDER_CLIENT_SECRET with the provider’s developer console; where it ' +
   'answered something else, look at the provider’s status page and wait; where it did not answer, at PROVIDER_ISSUER and ' +
   'the way out.';

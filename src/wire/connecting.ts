@@ -9,6 +9,7 @@ import { makeConnectionsApi } from '../connect/connections-api';
 import { makeConsents } from '../connect/consents';
 import { endConnection } from '../connect/end-connection';
 import { makeExpiring } from '../connect/expiring';
+import { lostWords } from '../connect/given-grants';
 import { GrantRefusal } from '../connect/grant-refusal';
 import { makeRenewal, type Renewal } from '../connect/renewal';
 import { type ConnectRoutes, makeConnectRoutes } from '../connect/routes';
@@ -35,6 +36,8 @@ export interface ConnectingParts {
   refused(connectionId: string, message: string, sealedToken: string): Promise<void>;
   /** A refused connection has tokens that are good. Rejects as the store does. */
   accepted(connectionId: string): Promise<void>;
+  /** What was given and could not be stored before the end, in words. */
+  lost(detail: string): void;
   /** One call for tokens is made. */
   called(): Promise<void> | null;
   /** Of the client key at the API; the authorization server has limits of its own. */
@@ -52,6 +55,8 @@ export interface Connecting {
   /** Ends an organization's connection at the provider; false when that could not be done. */
   end(organizationId: string): Promise<boolean>;
   conditions(): Condition[];
+  /** Ends the renewals, within this time: what is lost by that is told. Never rejects. */
+  stop(withinMs: number): Promise<void>;
   close(): void;
 }
 
@@ -125,6 +130,10 @@ export function wireConnecting(settings: Settings, parts: ConnectingParts): Conn
         ...expiring(book.connections(), nowMs),
         ...(trouble === null ? [] : [{ ...unrenewed, ...trouble }]),
       ];
+    },
+    async stop(withinMs) {
+      const lost = await renewal.end(withinMs);
+      if (lost.length > 0) parts.lost(lostWords(lost));
     },
     close: () => calls.close(),
   };

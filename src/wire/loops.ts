@@ -227,7 +227,7 @@ export async function stopLoops(
   await settledBy(decidedShare, [pipeline.work.stop(inFlightMs), pipeline.probes.stop(inFlightMs)]);
   client.close();
   // The answer to a renewal is the only one that is not given twice.
-  const renewed = settledBy(sentShare, [connecting.renewal.end()]).then(() => connecting.close());
+  const renewed = settledBy(1, [connecting.stop(leftMs(sentShare))]).then(() => connecting.close());
   await settledBy(decidedShare, [listed]);
   // What was decided last goes out before the end, unless its far side makes it wait.
   const flushed = loops.relay.stop().then(() => flush(relay, () => leftMs(decidedShare) > 0));

@@ -24,7 +24,7 @@ import type { Observer } from '../observe/observer';
 import type { Found } from '../operations/check';
 import { makeProviderApi, problemOf } from '../operations/provider-api';
 import { draftEvent } from '../publish/draft-event';
-import { endsWithin, systemClock } from '../tools/clock';
+import { systemClock } from '../tools/clock';
 import { makeSealer, type Sealer } from '../tools/secret';
 import { knownBy } from './book';
 import { answersThrough } from './check-connections';
@@ -114,10 +114,11 @@ export function makeOwnProvider(
   settings: Settings,
   store: Store,
   failed: (error: unknown) => void = () => {},
+  lost: (detail: string) => void = () => {},
 ): OwnProvider {
   /** Connections that were shown no list of organizations for it. */
   const refused = new Set<string>();
-  const own = makeOwnParts(settings, store, failed, async (id) => void refused.add(id));
+  const own = makeOwnParts(settings, store, { failed, lost }, async (id) => void refused.add(id));
   const learned = untilDone(async () => {
     await own.prepared();
     refused.clear();
@@ -188,7 +189,7 @@ export function makeOwnProvider(
 function makeOwnParts(
   settings: Settings,
   store: Store,
-  failed: (error: unknown) => void,
+  { failed, lost }: { failed(error: unknown): void; lost(detail: string): void },
   refused: BookDoors['refused'],
 ) {
   const clock = systemClock;
@@ -225,6 +226,7 @@ function makeOwnParts(
         clock,
       }),
   );
+  const changed = (work: Promise<unknown>) => work.then(() => book().refresh());
   const connecting = once(
     (): Connecting =>
       wireConnecting(settings, {
@@ -233,12 +235,9 @@ function makeOwnParts(
         clock,
         holder: `${hostname()}-${randomUUID()}`,
         erase: async (connectionId) => (await store.revokeConnection(connectionId)) !== null,
-        refused: (...refusal) =>
-          store
-            .refuseConnection(...refusal)
-            .then(() => book().refresh())
-            .catch(failed),
-        accepted: (connectionId) => store.acceptConnection(connectionId).then(() => book().refresh()),
+        refused: (...refusal) => changed(store.refuseConnection(...refusal)).catch(failed),
+        accepted: (connectionId) => changed(store.acceptConnection(connectionId)),
+        lost,
         learned: () => {},
         unlearned: () => {},
         called: () => meter.called(),
@@ -264,7 +263,7 @@ function makeOwnParts(
     async close() {
       if (client.made()) client().close();
       if (connecting.made()) {
-        await endsWithin(connecting().renewal.end().catch(failed), settings.shutdownSeconds * 1000, clock);
+        await connecting().stop(settings.shutdownSeconds * 1000);
         connecting().close();
       }
       await Promise.all([heeding.stop(), telling, meter.end()]);

@@ -130,6 +130,28 @@ describe('what is asked whether it may still be sent', () => {
     expect(asked).not.toHaveBeenCalled();
   });
 
+  test('leaves its place to the next where it may not be sent', async () => {
+    client = makeHttpClient({ bodyBytesMax: 1000, connectionsMax: 1 });
+    const url = await serve((request, response) => request.resume().on('end', () => response.end()));
+    const codes = await Promise.all([0, 1, 2, 3].map((nth) => post(url, () => nth % 2 === 1)));
+    expect(codes).toEqual(['held-back', 200, 'held-back', 200]);
+  });
+
+  test('is not written any more once the client is closed, nor is what waits for a connection', async () => {
+    client = makeHttpClient({ bodyBytesMax: 1000, connectionsMax: 1 });
+    let requests = 0;
+    const url = await serve(() => {
+      requests += 1;
+      client.close();
+    });
+    const asked = jest.fn(() => true);
+    const codes = await Promise.all(
+      [post(url, () => true), post(url, asked), get(url)].map(async (one) => one),
+    );
+    expect([codes[0], codes[1], codeOf(codes[2] as Exchange)]).toEqual(['aborted', 'aborted', 'aborted']);
+    expect([requests, asked.mock.calls.length, sockets.length]).toEqual([1, 0, 1]);
+  });
+
   test('is asked once a TLS connection stands', async () => {
     const authority = makeAuthority();
     const trusted = tls.getCACertificates('default');

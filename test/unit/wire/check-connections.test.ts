@@ -116,7 +116,7 @@ test('where the provider answered that it is in trouble, no setting is to be loo
   const unrenewed = { ...troubled, code: 'token-unavailable' } as const;
   expect((await check([connectionOf()], () => ({ ...away, answer: unrenewed }))).said).toMatchObject({
     next: expect.stringMatching(
-      /^Where the issuer refused the client, compare PROVIDER_CLIENT_SECRET .*the provider’s status page and wait/,
+      /^Where it names the store, look there first; where the issuer refused the client, compare PROVIDER_CLIENT_SECRET .*the provider’s status page and wait/,
     ),
   });
   const unreached = { ...troubled, code: 'connection-refused' } as const;
