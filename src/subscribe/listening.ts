@@ -8,6 +8,8 @@ import type { Clock } from '../tools/clock';
 export interface Listening {
   /** What came before could not be heard. */
   sinceMs(): number;
+  /** When it was last noted: what came after may have been refused, or heard by others only. */
+  untilMs(): number;
   /** To be called in each step: what passed since the last call counts unless this process stood still. */
   note(): Promise<void>;
   /** The same after work that took long, through all of which this process lived. */
@@ -31,6 +33,7 @@ export function makeListening(
 
   return {
     sinceMs: () => sinceMs,
+    untilMs: () => clock.nowMs() - (clock.steadyMs() - notedMs),
     note: () => note(clock.steadyMs() - notedMs <= lapseMs),
     noteWork: () => note(true),
   };

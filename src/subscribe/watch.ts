@@ -6,12 +6,10 @@
 import type { Condition, ConditionName } from '../model/alert';
 import type { Outbox, WebhookSecrets } from '../model/store';
 import type { DeliveryView } from '../model/subscription';
-import { nameOfGiven } from './given-tokens';
-import type { HeldSecret } from './held-secrets';
 import { makeListening } from './listening';
 import { boundTokens, type Finding, type Findings, type LookDoors, lookAtSubscriptions } from './look';
 import type { SecretBook } from './secret-book';
-import { type Silence, type SilenceBounds, silenceOf } from './silence';
+import { expectedOf, makeSilences } from './silences';
 
 export interface WatchDoors extends LookDoors {
   store: Pick<Outbox, 'holdLease'> & Pick<WebhookSecrets, 'noteListening' | 'countLooks'>;
@@ -56,16 +54,14 @@ export function makeSubscriptionWatch(doors: WatchDoors): SubscriptionWatch {
   // While the store cannot be reached, or the process stands still, heartbeats are refused or not noted.
   const lapseMs = Math.max(tickMs * 2, Math.min(doors.leaseMs, silenceMsMin / 2));
   const listening = makeListening(doors.store, clock, lapseMs);
+  const silent = makeSilences(book, silenceMsMin, listening);
   let [holds, tells] = [false, false];
   let [heldAtMs, looks, nextLookMs] = [0, 0, 0];
   let [findings, lookedWhole]: [Findings, boolean] = [new Map(), false];
   let looked = makeLookedInto(clock, tickMs * 2);
   const pause = makePauseLook(doors);
 
-  const silences = (): Condition[] => {
-    const when = { silenceMsMin, listeningSinceMs: listening.sinceMs(), nowMs: clock.nowMs() };
-    return silencesOf(book, findings, when).map(pause.told);
-  };
+  const silences = (): Condition[] => silent.among(findings).map(pause.told);
 
   /** Each is told as silent, or found in trouble, or was heard of: time in which nobody listened says nothing. */
   function isHeardOf(): boolean {
@@ -108,7 +104,7 @@ export function makeSubscriptionWatch(doors: WatchDoors): SubscriptionWatch {
   return {
     async step() {
       await follow();
-      await listening.note();
+      await silent.hear(findings);
       if (!holds) return tickMs;
       // One that has just become silent may have expired.
       const quiet = silences();
@@ -189,36 +185,6 @@ export async function endLooking({ store, holder }: Pick<WatchDoors, 'store' | '
   await store.holdLease(lease, holder, 0);
 }
 
-/** Those that are silent, but for what was found to be in trouble. */
-function silencesOf(
-  book: SecretBook,
-  findings: Findings,
-  when: Omit<SilenceBounds, 'othersBeatMs'>,
-): Condition[] {
-  if (when.silenceMsMin === 0) return [];
-  const learned = boundTokens(book).flatMap(({ beatMs }) => beatMs ?? []);
-  const bounds = { ...when, othersBeatMs: learned.length === 0 ? null : Math.max(...learned) };
-  return expectedOf(book).flatMap(({ id, row }) => {
-    const silence = findings.has(id) ? null : silenceOf(row, bounds);
-    if (silence === null) return [];
-    const { sinceMs } = silence;
-    const detail = wordsOf(id, silence, row);
-    return [{ name: 'subscription-silent', sinceMs, detail, labels: { subscription_id: id } }];
-  });
-}
-
-type Expected = Pick<HeldSecret, 'madeAtMs' | 'heardAtMs' | 'beatMs'>;
-
-/** Whose heartbeats are expected. */
-function expectedOf(book: SecretBook): { id: string; row: Expected }[] {
-  const known = boundTokens(book).map(({ subscriptionId, ...row }) => ({ id: subscriptionId, row }));
-  const unseen = book.inState('token', 'given').flatMap((row) => {
-    const id = nameOfGiven(book, row);
-    return id === null || row.subscriptionId !== null || row.heardAtMs === null ? [] : [{ id, row }];
-  });
-  return [...known, ...unseen];
-}
-
 /** From when on what changed may not have been announced. */
 function withLastHeard(finding: Finding, book: SecretBook): Finding {
   const id = finding.labels?.subscription_id;
@@ -226,20 +192,4 @@ function withLastHeard(finding: Finding, book: SecretBook): Finding {
   if (heard.length === 0) return finding;
   const last = new Date(Math.max(...heard)).toISOString();
   return { ...finding, detail: `${finding.detail} Its last heartbeat came at ${last}.` };
-}
-
-function wordsOf(
-  id: string,
-  { heardAtMs, beatMs }: Silence,
-  { madeAtMs }: Pick<HeldSecret, 'madeAtMs'>,
-): string {
-  const usual = beatMs === null ? '' : `; they come every ${secondsOf(beatMs)}`;
-  const at = (ms: number) => new Date(ms).toISOString();
-  return heardAtMs === null
-    ? `Subscription ${id} has never sent a heartbeat, and is known since ${at(madeAtMs)}${usual}.`
-    : `Subscription ${id} has sent no heartbeat since ${at(heardAtMs)}${usual}.`;
-}
-
-function secondsOf(ms: number): string {
-  return `${Math.max(1, Math.round(ms / 1000))} s`;
 }

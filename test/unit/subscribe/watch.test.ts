@@ -11,6 +11,8 @@ import { type Stage, stageRoom } from './stage';
 let stage: Stage;
 let watch: SubscriptionWatch;
 let holds: boolean;
+/** The store is away: no verb of it answers. */
+let storeFails: boolean;
 let confirmations: number;
 let deliveryStatus: string;
 /** Whether the provider answers what its delivery is set to. */
@@ -24,7 +26,7 @@ let troubles: unknown[];
 let open: Open[];
 
 function watchOf({ doors, store, clock }: Stage, silenceMsMin = 10_000): SubscriptionWatch {
-  holds = true;
+  [holds, storeFails] = [true, false];
   confirmations = 0;
   [answers, deliveryStatus] = [true, 'Active'];
   [pausedMs, lateMs] = [0, 0];
@@ -34,7 +36,10 @@ function watchOf({ doors, store, clock }: Stage, silenceMsMin = 10_000): Subscri
     ...doors,
     problemOf,
     store: {
-      holdLease: async () => holds,
+      async holdLease() {
+        if (storeFails) throw new Error('the store is away');
+        return holds;
+      },
       async noteListening(...listened) {
         store.nowMs = clock.nowMs();
         return store.noteListening(...listened);
@@ -84,6 +89,20 @@ async function run(ms: number): Promise<void> {
     await stage.clock.advance(5000);
     await watch.step();
   }
+}
+
+/** The store is away for so long, and is tried every second: what was told meanwhile. */
+async function outage(ms: number, meanwhile = () => {}): Promise<Set<string>> {
+  const pages = new Set<string>();
+  storeFails = true;
+  for (let passed = 0; passed < ms; passed += 1000) {
+    await stage.clock.advance(1000);
+    meanwhile();
+    await expect(watch.step()).rejects.toThrow('the store is away');
+    for (const name of told()) pages.add(name);
+  }
+  storeFails = false;
+  return pages;
 }
 
 test('what has expired is renewed at the next look, and nothing is told', async () => {
@@ -233,13 +252,20 @@ test('silence is told when it was looked into, so that what is sent first says w
 test('silence is told without its look where that lasts', async () => {
   await heard();
   await run(175_000);
-  await stage.clock.advance(14_999);
+  let answer = () => {};
+  gate = new Promise((resolve) => (answer = resolve));
+  await stage.clock.advance(5000);
+  const stepping = watch.step();
+  for (let turn = 0; turn < 50; turn += 1) await Promise.resolve();
+  await stage.clock.advance(9999);
   expect(told()).toEqual([]);
   await stage.clock.advance(1);
   expect([told(), watch.settled()]).toEqual([
     ['subscription-silent'],
     expect.arrayContaining(['subscription-silent']),
   ]);
+  answer();
+  await stepping;
 });
 
 test('who takes over a silence tells it with what its own look finds', async () => {
@@ -308,6 +334,64 @@ test('nothing is silent for what could not be heard while the store or the proce
   expect(told()).toEqual([]);
   await run(5000);
   expect(told()).toEqual(['subscription-silent']);
+});
+
+test('nobody falls silent while the store is away, nor until it could be heard again for long enough', async () => {
+  await heard();
+  await run(100_000);
+  const pages = await outage(600_000);
+  expect([...pages]).toEqual([]);
+  await watch.step();
+  await run(175_000);
+  expect(told()).toEqual([]);
+  await run(5000);
+  expect(told()).toEqual(['subscription-silent']);
+});
+
+test('who was silent before the store was away stays so, as it was told, until it is heard', async () => {
+  await heard();
+  await run(200_000);
+  const before = watch.conditions();
+  expect(before).toMatchObject([{ name: 'subscription-silent' }]);
+  expect([...(await outage(600_000))]).toEqual(['subscription-silent']);
+  await run(60_000);
+  expect([watch.conditions(), watch.settled()]).toEqual([
+    before,
+    expect.arrayContaining(['subscription-silent']),
+  ]);
+  await heard();
+  expect(told()).toEqual([]);
+  // What it was found silent by ended with that, though no step came between.
+  await outage(600_000);
+  await watch.step();
+  await run(175_000);
+  expect(told()).toEqual([]);
+});
+
+test('who takes over after an outage knows who was silent before it, though another told it', async () => {
+  await heard();
+  await run(200_000);
+  const next = watchOf(stage);
+  holds = false;
+  await next.step();
+  expect(next.conditions()).toEqual([]);
+  await stage.clock.advance(600_000);
+  holds = true;
+  await next.step();
+  expect(next.conditions()).toMatchObject([{ name: 'subscription-silent' }]);
+});
+
+test('what others heard while this process alone did not reach the store is known before anybody is silent', async () => {
+  await heard();
+  await run(100_000);
+  const asked = outage(600_000, () => {
+    Object.assign(stage.store.rows[0]!, { heardAtMs: stage.clock.nowMs() });
+    // Another process notes that it listens: no break is in the store.
+    stage.store.listened = { sinceMs: 0, untilMs: stage.clock.nowMs() };
+  });
+  expect([...(await asked)]).toEqual([]);
+  await watch.step();
+  expect(told()).toEqual([]);
 });
 
 test('a process that is started anew every minute finds the same silence as one that lives', async () => {
