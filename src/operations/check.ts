@@ -19,7 +19,7 @@ export interface CheckDoors {
   store: (() => Promise<string | Found>) | null;
   provider: (() => Promise<Found>) | null;
   kafka: (() => Promise<string | Found | NotAsked>) | null;
-  sinks: (() => Promise<string>) | null;
+  sinks: (() => Promise<string | Found>) | null;
   /** Whether somebody evaluates alerts. */
   alerts: (() => Promise<Found>) | null;
   /** How far the provider’s clock is ahead of ours by what it answered since then, whatever that was; null: nothing. */

@@ -8,7 +8,7 @@ import { plainTime } from '../alert/plain-text';
 import type { AlertSink, SinkName } from '../alert/sink';
 import type { Settings } from '../config';
 import type { Alert } from '../model/alert';
-import { CheckFailure } from '../operations/check';
+import { CheckFailure, type Found } from '../operations/check';
 
 const shownNames: Record<SinkName, string> = {
   alertmanager: 'Alertmanager',
@@ -21,13 +21,13 @@ const askMsMax = 3000;
 
 /**
  * What is worth knowing of each. Throws `CheckFailure` where one does not answer as one, or did not take what it was offered
- * last. Takes at most 3 s beside what `listAlerts` takes; where that fails it says that nothing is known of what was taken.
+ * last. Takes at most 3 s beside what `listAlerts` takes; where that fails it warns that nothing is known of what was taken.
  */
 export async function checkSinks(
   { alertmanagerUrls }: Pick<Settings, 'alertmanagerUrls'>,
   sinks: readonly Pick<AlertSink, 'name' | 'repeats'>[],
   listAlerts: () => Promise<Alert[]>,
-): Promise<string> {
+): Promise<string | Found> {
   const [silent, alerts] = await Promise.all([
     silentAlertmanagers(alertmanagerUrls ?? []),
     listAlerts().catch(() => null),
@@ -42,11 +42,13 @@ export async function checkSinks(
   // What to do about the store is told in a line of its own.
   const unknown = alerts === null ? ['what was taken is not known: the store does not answer'] : [];
   const detail = [...said, ...unknown].join('; ');
-  if ([...failing.values()].some((text) => text !== null))
-    throw new CheckFailure(detail, '`tramline alerts test` says what each answers.');
+  if ([...failing.values()].some((text) => text !== null)) throw new CheckFailure(detail, testThem);
   if (silent.length > 0) throw new CheckFailure(detail, 'Look at the sinks’ addresses.');
-  return detail;
+  // Whoever is sent here by a page that is not told must not read that all is well.
+  return alerts === null ? { detail, next: testThem } : detail;
 }
+
+const testThem = '`tramline alerts test` says what each answers.';
 
 /** What it has not taken; null when it took all, or what it did not take was not tried yet. */
 function failingText(

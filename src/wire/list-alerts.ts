@@ -50,6 +50,26 @@ export function makeListAlerts(
   };
 }
 
+/**
+ * What the sinks took, as far as it is known: of a process that pages by its memory while the store is away or takes no
+ * writes, since just then it is not saved. Rejects as `saved` where it has none.
+ */
+export async function alertsAsTold(
+  saved: () => Promise<Alert[]>,
+  alerting: Pick<Worker['alerting'], 'isBehind' | 'remembered'> | null,
+): Promise<Alert[]> {
+  const remembered = () => alerting?.remembered() ?? null;
+  const known = alerting?.isBehind() ? remembered() : null;
+  if (known !== null) return known;
+  try {
+    return await saved();
+  } catch (error) {
+    const last = remembered();
+    if (last === null) throw error;
+    return last;
+  }
+}
+
 function unlessAway<Told>(asked: Promise<Told>): Promise<Told | null> {
   return asked.catch((error: unknown) => {
     if (!isProblem(error, 'store.unavailable')) throw error;

@@ -19,7 +19,7 @@ import { makeRejudge } from '../webhook/rejudge';
 import type { Worker } from '../wire';
 import { checkProvider } from './check-provider';
 import { checkSinks } from './check-sinks';
-import { makeListAlerts } from './list-alerts';
+import { alertsAsTold, makeListAlerts } from './list-alerts';
 import { checkLogAlone } from './log-alone';
 import { alertingOptions, webhookOptions } from './options';
 import { probeOutcome } from './probe-outcome';
@@ -120,7 +120,13 @@ export function apiOf(
       (await (worker?.connecting ?? alone?.own)?.end(organizationId)) ?? false,
     check: () =>
       runCheck({
-        ...checkDoors(loaded, store, sayOfStore, providerCheck, standIn === null ? unattendedMs : null),
+        ...checkDoors(
+          loaded,
+          { store, alerting: worker?.alerting ?? null },
+          sayOfStore,
+          providerCheck,
+          standIn === null ? unattendedMs : null,
+        ),
         kafka: kafkaDoor(loaded.settings, standIn?.isKnown === false ? null : store, store),
         clockOffsetMs: (worker ?? own)?.clockOffsetMs ?? (() => null),
       }),
@@ -172,21 +178,22 @@ async function testAlerts(settings: LoadedSettings['settings'], writeAlert: ((al
 
 function checkDoors(
   loaded: LoadedSettings,
-  alerts: Pick<Store, 'listAlerts'>,
+  alerts: { store: Pick<Store, 'listAlerts'>; alerting: Worker['alerting'] | null },
   store: CheckDoors['store'],
   provider: CheckDoors['provider'],
   unattendedMs: (() => Promise<number | null>) | null,
 ): Omit<CheckDoors, 'clockOffsetMs' | 'kafka'> {
   const { settings, missing, warnings } = loaded;
   const sinks = sinksOf(settings, null);
-  const listAlerts = () => storesAnswer(alerts.listAlerts(), systemClock);
+  const listAlerts = () => storesAnswer(alerts.store.listAlerts(), systemClock);
+  const asTold = () => alertsAsTold(listAlerts, alerts.alerting);
   const isForWorkers = settings.role === 'receiver' && !canAskProvider(settings);
   return {
     settings: { missing: missing.map(({ name, text }) => `${name} ${text}`), warnings },
     receives: settings.role === 'receiver',
     store,
     provider: provider === null || isForWorkers ? null : () => checkProvider(provider, listAlerts),
-    sinks: sinks.length === 0 ? null : () => checkSinks(settings, sinks, listAlerts),
+    sinks: sinks.length === 0 ? null : () => checkSinks(settings, sinks, asTold),
     alerts: unattendedMs === null ? null : async () => attendance(await unattendedMs(), systemClock.nowMs()),
     nowMs: systemClock.nowMs,
   };

@@ -95,7 +95,7 @@ test('a store that hangs fails in its own line alone: what only it knows is left
   const unknown = 'skipped: not known while the store fails';
   expect([ofWorker!.get('store'), ofWorker!.get('provider')]).toEqual([hanging, unknown]);
   expect(ofWorker!.get('sinks')).toBe(
-    'ok: 1 Alertmanager answers; what was taken is not known: the store does not answer',
+    'warning: 1 Alertmanager answers; what was taken is not known: the store does not answer',
   );
   expect(ofWorker!.get('kafka')).toMatch(/^failed: .*127\.0\.0\.1:1/);
   expect(['store', 'provider', 'kafka', 'alerts'].map((name) => ofCommand!.get(name as CheckName))).toEqual([
@@ -180,10 +180,12 @@ describe('while the store does not answer', () => {
   const store = { leaseFreeMs: away, listAlerts: away } as unknown as Store;
   const storesOwn = 'TramlineStoreUnavailable';
   /** Of a process that knows since then that the store is away; null: it does not lead. */
-  const workerOf = (remembered: Alert[] | null, sinceMs: number) =>
+  const workerOf = (remembered: Alert[] | null, sinceMs: number, isBehind = false) =>
     ({
       conditions: () => [{ name: 'store-unavailable', sinceMs, detail: 'canary' }],
-      alerting: { remembered: () => remembered, isBehind: () => false },
+      alerting: { remembered: () => remembered, isBehind: () => isBehind },
+      checkProvider: away,
+      clockOffsetMs: () => null,
       connecting: {},
     }) as unknown as Worker;
   const listed = (worker: Worker | null) => apiOf(settings, store, worker, writeAlert).alerts();
@@ -212,17 +214,34 @@ describe('while the store does not answer', () => {
     }
   });
 
-  test('a check says that it is not known what the sinks took', async () => {
+  test('a check warns where it is not known what the sinks took, and names what would tell', async () => {
     const paging = loadSettings('command', { PAGERDUTY_ROUTING_KEY: 'R'.repeat(32) });
     const ready = { ...store, ready: away } as unknown as Store;
     const lines = await apiOf(paging, ready, null, writeAlert).check();
     expect(lines.find(({ name }) => name === 'sinks')).toMatchObject({
-      state: 'ok',
+      state: 'warning',
       detail: expect.stringMatching(
         /^PagerDuty is set .*; what was taken is not known: the store does not answer$/,
       ),
+      next: expect.stringContaining('`tramline alerts test`'),
     });
   });
+
+  test.each([true, false])(
+    'a check tells from the memory of who pages that a sink did not take it, where the store can be read: %s',
+    async (reads) => {
+      const paging = loadSettings('command', { PAGERDUTY_ROUTING_KEY: 'R'.repeat(32) });
+      const sent = { state: null, severity: 'critical', sinceMs: 0, atMs: 0, failures: 2 } as const;
+      const leads = workerOf([anAlert({ sent: { pagerduty: sent } })], 0, reads);
+      const saved = async () => (reads ? [anAlert()] : away());
+      const ready = { ...store, ready: away, listAlerts: saved } as unknown as Store;
+      const lines = await apiOf(paging, ready, leads, writeAlert).check();
+      expect(lines.find(({ name }) => name === 'sinks')).toMatchObject({
+        state: 'failed',
+        detail: expect.stringMatching(/^PagerDuty did not take /),
+      });
+    },
+  );
 
   test('who leads lists what it remembers beside it, and says that this is from memory', async () => {
     const [own, other] = await listed(workerOf([anAlert()], 0));
