@@ -2,6 +2,7 @@
  * The HTTP conversation with one Alertmanager: which life it is in, and posts to `/api/v2/alerts` in bounded batches. No
  * redirect is followed; an answer is read up to a bound. It owns no alert state.
  */
+import { withoutEndSlashes } from '../model/without-end-slashes';
 import type { PostableAlert } from './alertmanager-payload';
 import { postJson, readBounded } from './post-json';
 
@@ -14,6 +15,8 @@ export interface Parcel {
 export type ParcelOutcome = 'taken' | 'failed' | 'refused';
 
 export interface AlertmanagerInstance {
+  /** Its address without user info and query; never a secret. */
+  name: string;
   /** Throws when it is away. */
   look(deadline: AbortSignal): Promise<Look>;
   /** Posts all parcels; never throws. After a network failure the rest is failed without being tried. */
@@ -23,6 +26,8 @@ export interface AlertmanagerInstance {
 export interface Look {
   /** The time at which it says it was started, as its own text; null when it does not say. */
   life: string | null;
+  /** The HTTP status of its answer. */
+  status: number;
   /** How far its clock is ahead of this process's; 0 where that is little, or is not said. */
   aheadMs: number;
 }
@@ -60,11 +65,13 @@ export function makeAlertmanagerInstance(url: string): AlertmanagerInstance {
   }
 
   return {
+    name: nameOf(url),
     async look(deadline) {
       const response = await fetch(statusAddress, { redirect: 'manual', signal: deadline });
       const aheadMs = aheadOf(response.headers.get('date'));
       const text = await readBounded(response);
-      return { life: response.status === 200 ? startTime(text) : null, aheadMs };
+      const { status } = response;
+      return { life: status === 200 ? startTime(text) : null, status, aheadMs };
     },
     async post(parcels, deadline) {
       const outcomes = new Map<string, ParcelOutcome>();
@@ -99,4 +106,9 @@ function startTime(statusText: string): string | null {
   } catch {
     return null;
   }
+}
+
+function nameOf(url: string): string {
+  const { origin, pathname } = new URL(url);
+  return `${origin}${withoutEndSlashes(pathname)}`;
 }

@@ -6,7 +6,6 @@
 
 import type { Alert, Severity } from '../model/alert';
 import { Problem } from '../model/problem';
-import { withoutEndSlashes } from '../model/without-end-slashes';
 import {
   type AlertmanagerInstance,
   type InstanceAnswer,
@@ -36,7 +35,6 @@ export interface AlertmanagerOptions {
 }
 
 interface Neighbour {
-  name: string;
   instance: AlertmanagerInstance;
   memory: AlertmanagerMemory;
   /** It has not answered a former round yet, and is told nothing until it has, or until that round's time is over. */
@@ -60,7 +58,6 @@ export function makeAlertmanagerSink(options: AlertmanagerOptions): AlertSink {
   if (urls.length === 0) throw new Problem('settings.invalid', 'no Alertmanager address is given');
   urls.forEach(checkAddress);
   const neighbours = urls.map((url) => ({
-    name: nameOf(url),
     instance: makeAlertmanagerInstance(url),
     memory: makeAlertmanagerMemory(openMs),
     isBusy: false,
@@ -190,20 +187,19 @@ function payloadsOf(
   ];
 }
 
-function nameOf(url: string): string {
-  const { origin, pathname } = new URL(url);
-  return `${origin}${withoutEndSlashes(pathname)}`;
-}
-
 /** Of one instance: that of the alert that fared worst. */
-function resultOf({ name }: Neighbour, alerts: Alert[], answer: InstanceAnswer | undefined): InstanceResult {
+function resultOf(
+  { instance }: Neighbour,
+  alerts: Alert[],
+  answer: InstanceAnswer | undefined,
+): InstanceResult {
   const outcomes = alerts.map(({ fingerprint }) => answer?.outcomes.get(fingerprint) ?? 'failed');
   const outcome = outcomes.includes('failed')
     ? 'unreachable'
     : outcomes.includes('refused')
       ? 'refused'
       : 'accepted';
-  return { name, outcome, status: answer?.status ?? null };
+  return { name: instance.name, outcome, status: answer?.status ?? null };
 }
 
 /** Taken when one instance took it; refused when every answer was a refusal. The status is that of the worst answer. */

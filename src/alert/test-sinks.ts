@@ -63,20 +63,42 @@ function untaken(sink: AlertSink, one: Offered): SinkTest {
   return {
     sink: sink.name,
     ...one,
-    detail:
-      one.status === tooMany
-        ? refusals.tooMany
-        : refusals[one.outcome === 'refused' ? 'refused' : 'unreachable'],
+    detail: refusalOf(sink.name, one),
   };
+}
+
+function refusalOf(sink: SinkName, { outcome, status }: Offered): string {
+  if (status === tooMany) return refusals.tooMany;
+  if (wantsCredentials(status)) return `${refusals.credentials}: ${credentials[sink]}`;
+  if (redirects(status)) return refusals.redirect;
+  return refusals[outcome === 'refused' ? 'refused' : 'unreachable'];
 }
 
 /** Of a far side that was reached, and asks to be left alone. */
 const tooMany = 429;
 
+function wantsCredentials(status: number | null): boolean {
+  return status === 401 || status === 403;
+}
+
+function redirects(status: number | null): boolean {
+  return status !== null && status >= 300 && status < 400;
+}
+
 const refusals = {
   refused: 'does not take the test page: look at its credentials and configuration',
   tooMany: 'was reached and takes no more for now: repeat the test in a few minutes',
+  credentials: 'was reached and refuses the credentials',
+  redirect: 'answers with a redirect, and none is followed: set the address that it leads to',
   unreachable: 'gives no answer, or one that is no success: look at its address and the way to it',
+};
+
+/** Where those of each stand, by which it knows us. */
+const credentials: Record<SinkName, string> = {
+  alertmanager: 'it is sent none, so let it, or the proxy before it, take posts from here without',
+  pagerduty: 'look at PAGERDUTY_ROUTING_KEY, and at what stands before PAGERDUTY_URL',
+  slack: 'they are part of SLACK_WEBHOOK_URL, so set the one that is valid now',
+  log: 'it has none',
 };
 
 // What is told to Alertmanager as ended at once notifies nobody, so there the end is set ahead.
@@ -87,10 +109,15 @@ const endings: Record<SinkName, string> = {
   log: 'wrote both lines, the page and its end',
 };
 
-/** What was made of it: one answer, or one of each instance, always in the same order. Who asks for a pause was reached. */
+/**
+ * What was made of it: one answer, or one of each instance, always in the same order. Who asks for a pause, for credentials
+ * or to go elsewhere was reached.
+ */
 async function offer(sink: AlertSink, alert: Alert, nowMs: number): Promise<Offered[]> {
   const offered = await post(sink, alert, nowMs);
-  return offered.map((one) => (one.status === tooMany ? { ...one, outcome: 'refused' } : one));
+  const refuses = ({ outcome, status }: Offered) =>
+    outcome !== 'accepted' && (status === tooMany || wantsCredentials(status) || redirects(status));
+  return offered.map((one) => (refuses(one) ? { ...one, outcome: 'refused' } : one));
 }
 
 async function post(sink: AlertSink, alert: Alert, nowMs: number): Promise<Offered[]> {

@@ -75,12 +75,11 @@ function answering(urls: readonly string[]): string {
 async function silentAlertmanagers(urls: readonly string[]): Promise<string[]> {
   const deadline = AbortSignal.timeout(askMsMax);
   const silent = urls.map(async (url) => {
-    const look = await makeAlertmanagerInstance(url)
-      .look(deadline)
-      .catch(() => null);
-    if (look === null) return [`Alertmanager at ${new URL(url).origin} does not answer`];
+    const instance = makeAlertmanagerInstance(url);
+    const look = await instance.look(deadline).catch(() => null);
+    if (look === null) return [`Alertmanager at ${instance.name} does not answer`];
     return look.life === null
-      ? [`Alertmanager at ${new URL(url).origin} answers, but not with its status`]
+      ? [`Alertmanager at ${instance.name} answers ${look.status}, but not with its status`]
       : [];
   });
   return (await Promise.all(silent)).flat();

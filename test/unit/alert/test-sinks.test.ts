@@ -87,6 +87,35 @@ test('one that asks for a pause was reached, and is to be tested again', async (
   ]);
 });
 
+test.each([
+  [401, /^was reached and refuses the credentials: .*PAGERDUTY_ROUTING_KEY/],
+  [403, /^was reached and refuses the credentials: .*PAGERDUTY_ROUTING_KEY/],
+  [307, /^answers with a redirect, and none is followed/],
+])('one that answers %s was reached, and is said to want something else', async (status, detail) => {
+  const { stand, sink } = await pagerDuty();
+  stand.next = [{ status }, { status }];
+  expect(await testSinks([sink], base, noonMs)).toMatchObject([
+    { outcome: 'refused', status, detail: expect.stringMatching(detail) },
+  ]);
+});
+
+test('where the credentials of each sink stand is said', async () => {
+  jest.spyOn(globalThis, 'fetch').mockImplementation(async (_address, options) => {
+    if (options?.body === undefined) return new Response('{"uptime":"2026-03-01T00:00:00Z"}');
+    return new Response('', { status: 403 });
+  });
+  const sinks = [
+    makeAlertmanagerSink({ urls: ['http://one:9093'] }),
+    makeSlackSink({ url: new Secret('http://slack/hook') }),
+  ];
+  const tests = await testSinks(sinks, base, noonMs);
+  jest.restoreAllMocks();
+  expect(tests.map(({ outcome, detail }) => [outcome, detail])).toEqual([
+    ['refused', expect.stringContaining('it is sent none')],
+    ['refused', expect.stringContaining('SLACK_WEBHOOK_URL')],
+  ]);
+});
+
 test('an end that is not taken is said', async () => {
   const { stand, sink } = await pagerDuty();
   stand.next = [{ status: 202 }, { status: 500 }];

@@ -19,14 +19,20 @@ test('an Alertmanager that answers with something else than its status is not sa
   expect(await check(address)).toBe('1 Alertmanager answers');
   for (const other of [
     { status: 503, text: '' },
+    { status: 401, text: '' },
+    { status: 307, text: '' },
     { status: 200, text: '<html>' },
   ]) {
     answer = other;
     await expect(check(address)).rejects.toMatchObject({
-      message: `Alertmanager at ${address} answers, but not with its status`,
+      message: `Alertmanager at ${address} answers ${other.status}, but not with its status`,
       next: 'Look at the sinks’ addresses.',
     });
   }
+  // Two behind one proxy are told apart.
+  await expect(check(`${address}/one`, `${address}/two/`)).rejects.toMatchObject({
+    message: `Alertmanager at ${address}/one answers 200, but not with its status; Alertmanager at ${address}/two answers 200, but not with its status`,
+  });
   await expect(check('http://127.0.0.1:1')).rejects.toMatchObject({
     message: 'Alertmanager at http://127.0.0.1:1 does not answer',
   });
