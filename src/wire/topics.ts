@@ -6,6 +6,7 @@ import type { Settings } from '../config';
 import type { Alert } from '../model/alert';
 import { CheckFailure, type Found } from '../operations/check';
 import { describeError, doubtOf } from '../publish/classify-error';
+import type { KafkaSettings } from '../publish/client-config';
 import { kafkaTargetDefaults } from '../publish/kafka';
 import { createTopics, type DeclaredKafka, type DeclaredTopic, describeDeclared } from '../publish/topics';
 import { endsWithin, systemClock } from '../tools/clock';
@@ -34,7 +35,9 @@ export async function checkTopics(settings: Settings, listAlerts: () => Promise<
   const asked = describeDeclared(kafka, settings.kafkaTopicPrefix, declaredTopics(), options);
   // That the store does not answer is told in a line of its own.
   const [described, alerts] = await Promise.all([
-    heardOf(asked, kafka.brokers, heardMsMax).catch(unasked),
+    heardOf(asked, kafka.brokers, heardMsMax).catch((error: Error) => {
+      throw new CheckFailure(error.message, stepFor(error, kafka));
+    }),
     listAlerts().catch(() => []),
   ]);
   return kafkaFound(described, alerts);
@@ -60,11 +63,15 @@ const lookAt = {
   certificates:
     'Look at KAFKA_TLS, KAFKA_CA_FILE and KAFKA_CERT_FILE, and at the certificate of the broker that is named.',
   brokers: 'Look at KAFKA_BROKERS, and at KAFKA_TLS where a broker closes the connection.',
+  // One that wants a login gives no reason: it closes the connection of whoever asks for anything else.
+  brokersOrLogin:
+    'Look at KAFKA_BROKERS, and where a broker closes the connection at KAFKA_TLS, and at KAFKA_SASL_MECHANISM, which is not set: it may want a login.',
 };
 
-/** Kafka cannot be asked: throws `CheckFailure` with what that puts in doubt. */
-function unasked(error: Error): never {
-  throw new CheckFailure(error.message, lookAt[doubtOf(describeError(error).code)]);
+/** What to look at where Kafka cannot be asked, by what that puts in doubt. */
+function stepFor(error: unknown, { sasl }: Pick<KafkaSettings, 'sasl'>): string {
+  const doubt = doubtOf(describeError(error).code);
+  return lookAt[doubt === 'brokers' && sasl === null ? 'brokersOrLogin' : doubt];
 }
 
 /** Throws `CheckFailure` with the topics that are not there, else with all that keeps events from being written. */

@@ -1,10 +1,12 @@
 /**
  * What `check` says of Kafka, from what the brokers tell of the topics and what the relay told of its writes.
  */
+import { type AddressInfo, createServer } from 'node:net';
+import { loadSettings } from '../../../src/config';
 import type { Alert } from '../../../src/model/alert';
 import { CheckFailure } from '../../../src/operations/check';
 import type { DeclaredKafka, DeclaredTopic } from '../../../src/publish/topics';
-import { heardOf, kafkaFound } from '../../../src/wire/topics';
+import { checkTopics, heardOf, kafkaFound } from '../../../src/wire/topics';
 
 const topic = (extra: Partial<DeclaredTopic> = {}): DeclaredTopic => ({
   topic: 't.equipment.v1',
@@ -114,4 +116,26 @@ test('brokers that say nothing are named before the check itself gives up', asyn
   );
   await expect(heardOf(Promise.resolve('topics'), brokers, 60_000)).resolves.toBe('topics');
   await expect(heardOf(Promise.reject(new Error('refused')), brokers, 60_000)).rejects.toThrow('refused');
+});
+
+test('a broker that closes the connection may want a login: where none is set, its setting is named', async () => {
+  const broker = createServer(
+    (socket) => void socket.once('data', () => socket.destroy()).on('error', () => {}),
+  );
+  await new Promise<void>((resolve) => broker.listen(0, '127.0.0.1', resolve));
+  const brokers = { KAFKA_BROKERS: `127.0.0.1:${(broker.address() as AddressInfo).port}` };
+  const login = { KAFKA_SASL_MECHANISM: 'plain', KAFKA_SASL_USERNAME: 'u', KAFKA_SASL_PASSWORD: 'p' };
+  const stepOf = (more: Record<string, string>) =>
+    checkTopics(loadSettings('command', { ...brokers, ...more }).settings, async () => []).catch(
+      ({ message, next }: CheckFailure) => [message, next],
+    );
+  const [without, known] = await Promise.all([stepOf({}), stepOf(login)]);
+  broker.close();
+  expect([without, known]).toEqual([
+    [
+      expect.stringContaining('closed by the broker'),
+      expect.stringMatching(/KAFKA_BROKERS.*KAFKA_TLS.*KAFKA_SASL_MECHANISM, which is not set/),
+    ],
+    [expect.anything(), expect.not.stringContaining('not set')],
+  ]);
 });
