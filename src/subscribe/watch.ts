@@ -34,6 +34,7 @@ export interface SubscriptionWatch {
 }
 
 const lease = 'subscriptions';
+const tickMsMin = 1000;
 const tickMsMax = 5000;
 const retryMsMax = 60_000;
 /** What another has looked after for so long it knows by itself, as far as the provider lets it. */
@@ -50,9 +51,9 @@ const pausedStep =
  */
 export function makeSubscriptionWatch(doors: WatchDoors): SubscriptionWatch {
   const { book, clock, silenceMsMin } = doors;
-  const tickMs = Math.min(doors.leaseMs / 3, doors.checkMs, tickMsMax);
+  const tickMs = Math.min(doors.leaseMs / 3, doors.checkMs, tickMsMax, shortTickMs(silenceMsMin));
   // While the store cannot be reached, or the process stands still, heartbeats are refused or not noted.
-  const lapseMs = Math.max(tickMs * 2, Math.min(doors.leaseMs, silenceMsMin / 2));
+  const lapseMs = Math.floor(Math.max(tickMs * 2, Math.min(doors.leaseMs, silenceMsMin / 3)));
   const listening = makeListening(doors.store, clock, lapseMs);
   const silent = makeSilences(book, silenceMsMin, listening);
   let [holds, tells] = [false, false];
@@ -125,6 +126,11 @@ export function makeSubscriptionWatch(doors: WatchDoors): SubscriptionWatch {
       return [...found, ...silences().filter((one) => looked.isTold(one))];
     },
   };
+}
+
+/** A break of two steps swallows no more than one heartbeat of three, however short a silence is told. */
+function shortTickMs(silenceMsMin: number): number {
+  return silenceMsMin === 0 ? tickMsMax : Math.max(Math.floor(silenceMsMin / 6), tickMsMin);
 }
 
 /**

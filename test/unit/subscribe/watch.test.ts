@@ -25,7 +25,7 @@ let gate: Promise<void> | null = null;
 let troubles: unknown[];
 let open: Open[];
 
-function watchOf({ doors, store, clock }: Stage, silenceMsMin = 10_000): SubscriptionWatch {
+function watchOf({ doors, store, clock }: Stage, silenceMsMin = 30_000): SubscriptionWatch {
   [holds, storeFails] = [true, false];
   confirmations = 0;
   [answers, deliveryStatus] = [true, 'Active'];
@@ -347,6 +347,27 @@ test('nobody falls silent while the store is away, nor until it could be heard a
   await run(5000);
   expect(told()).toEqual(['subscription-silent']);
 });
+
+test.each([
+  [10, 3, 9],
+  [90, 30, 44],
+])(
+  'where %s s are a silence, an outage that swallows two of three heartbeats, %s s apart, begins it anew',
+  async (...seconds) => {
+    const [silenceMs, beatMs, awayMs] = seconds.map((one) => one * 1000) as [number, number, number];
+    watch = watchOf(stage, silenceMs);
+    await watch.step();
+    await heard();
+    stage.store.rows[0]!.beatMs = beatMs;
+    await outage(awayMs);
+    for (let passed = awayMs; passed < silenceMs; passed += 1000) {
+      await watch.step();
+      await stage.clock.advance(1000);
+    }
+    await watch.step();
+    expect(told()).toEqual([]);
+  },
+);
 
 test('who was silent before the store was away stays so, as it was told, until it is heard', async () => {
   await heard();
