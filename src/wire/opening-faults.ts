@@ -55,10 +55,11 @@ export function storeFault(error: unknown, address: StoreAddress, name: StoreNam
 
 const askInstead = '; TRAMLINE_URL is where commands ask that process';
 
-/** What a server says that is there: it has no connection left, or starts or ends; or it has run out of something else. */
+/** What a server says that is there: it has no connection left, or starts or ends; it has run out of something else, or is a standby. */
 const refusals: [RegExp, string][] = [
   [/^(53300|57P0\d)$/, 'refuses connections now'],
   [/^53\d{3}$/, 'has nothing left to work with now'],
+  [/^25006$/, 'can only be read now'],
 ];
 
 /** Names what names it, and the server's host and port, of a store that cannot be had now; all else passes unchanged. */

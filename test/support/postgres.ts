@@ -13,6 +13,7 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  writeFileSync,
 } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
@@ -42,6 +43,8 @@ export type PostgresServer = {
   shutDown(): Promise<void>;
   /** Starts it again on its port and folder. */
   restart(): Promise<void>;
+  /** Ends it and starts it again as a standby that follows nobody, which may only be read until `pg_promote()`. */
+  becomeStandby(): Promise<void>;
   /** Ends everything and removes the folder. May be called twice. */
   stop(): Promise<void>;
 };
@@ -171,6 +174,7 @@ function namedServer(address: string): PostgresServer {
     kill: refuse,
     shutDown: refuse,
     restart: refuse,
+    becomeStandby: refuse,
     stop: async () => {},
   };
 }
@@ -328,6 +332,14 @@ class LocalServer implements PostgresServer {
     } catch (error) {
       throw new Error(`PostgreSQL did not start: ${(error as Error).message}\n${this.log}`, { cause: error });
     }
+  }
+
+  async becomeStandby(): Promise<void> {
+    await this.shutDown();
+    writeFileSync(join(this.data, 'standby.signal'), '');
+    const { uid, gid } = serverIdentity();
+    chownSync(join(this.data, 'standby.signal'), uid, gid);
+    await this.restart();
   }
 
   async stop(): Promise<void> {

@@ -26,7 +26,7 @@ function ask<Row extends object>(client: Client, text: string): Promise<{ rows: 
 /**
  * Throws `store.newer` when a newer version has contracted the schema, `settings.invalid` for a server that is too old,
  * does not keep what it commits or does not let us in, a pooler that keeps no sessions, and a database that cannot hold every text,
- * `store.unavailable` when it cannot be reached. `steps` are this version's own unless a test says
+ * `store.unavailable` when it cannot be reached, or is a standby. `steps` are this version's own unless a test says
  * otherwise; `waits` hears whom they wait for.
  */
 export async function migrate(
@@ -214,14 +214,26 @@ async function appliedSteps(client: Client, steps: Migration[]): Promise<Set<str
 /** Of databases that take every text: the second keeps bytes as they come. */
 const encodings = ['UTF8', 'SQL_ASCII'];
 
+interface Answer {
+  standby: boolean;
+  version: string;
+  commit: string;
+  fsync: string;
+  encoding: string;
+}
+
+/** It may be promoted: whoever starts again then is let in. */
+const isStandby = 'the server is a standby, which takes no writes: the address must lead to the primary';
+
 /** Whoever was answered 204 relies on these. */
 async function checkServer(client: Client): Promise<void> {
-  const { rows } = await ask<{ version: string; commit: string; fsync: string; encoding: string }>(
+  const { rows } = await ask<Answer>(
     client,
-    `SELECT current_setting('server_version_num') AS version, current_setting('synchronous_commit') AS commit,
-       current_setting('fsync') AS fsync, current_setting('server_encoding') AS encoding`,
+    `SELECT pg_is_in_recovery() AS standby, current_setting('server_version_num') AS version,
+       current_setting('synchronous_commit') AS commit, current_setting('fsync') AS fsync,
+       current_setting('server_encoding') AS encoding`,
   );
-  const { version, commit, fsync, encoding } = rows[0]!;
+  const { standby, version, commit, fsync, encoding } = rows[0]!;
   if (Number(version) < 140_000) throw new Problem('settings.invalid', 'PostgreSQL 14 or later is needed');
   if (commit !== 'on') {
     throw new Problem(
@@ -235,6 +247,9 @@ async function checkServer(client: Client): Promise<void> {
       `the server runs with fsync=${fsync}, so that a power cut takes what it has acknowledged: it must be on`,
     );
   }
+  // The cause is what the server itself would say to the first write.
+  if (standby)
+    throw new Problem('store.unavailable', isStandby, Object.assign(new Error(isStandby), { code: '25006' }));
   if (!encodings.includes(encoding)) {
     throw new Problem(
       'settings.invalid',

@@ -3,6 +3,7 @@
  * no more use. Told by SQLSTATE (PostgreSQL, Error Codes), never by words of the server, which are in its language.
  */
 import { Problem } from '../../model/problem';
+import { wordsOf } from './server-words';
 
 /**
  * SQLSTATE classes and codes that say "not now" rather than "not so". What statements are is ours and what they name is the
@@ -86,11 +87,7 @@ export function problemOf(error: unknown): Problem {
       unavailableClasses.has(state.slice(0, 2)) ||
       unavailableCodes.has(state) ||
       isLost(error));
-  return new Problem(
-    unavailable ? 'store.unavailable' : 'store.refused',
-    error instanceof Error ? error.message : String(error),
-    error,
-  );
+  return new Problem(unavailable ? 'store.unavailable' : 'store.refused', wordsOf(error), error);
 }
 
 /**

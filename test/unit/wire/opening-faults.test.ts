@@ -119,6 +119,7 @@ describe('a store that cannot be had', () => {
     ['53300', 'sorry, too many clients already', 'refuses connections now'],
     ['57P03', 'the database system is starting up', 'refuses connections now'],
     ['53100', 'could not extend file "base/5/1259"', 'has nothing left to work with now'],
+    ['25006', 'the server is a standby', 'can only be read now'],
   ])('a server that answers %s is there', (code, said, what) => {
     const refused = new Problem('store.unavailable', said, Object.assign(new Error(said), { code }));
     expect(storeFault(refused, server)).toMatchObject({
