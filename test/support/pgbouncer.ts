@@ -24,6 +24,9 @@ export function pgbouncerAvailable(): Availability {
   return { available: false, reason: 'the package pgbouncer is not installed' };
 }
 
+/** As README names them. */
+const ignoredParameters = 'lock_timeout, idle_in_transaction_session_timeout, statement_timeout, options';
+
 export interface Pooler {
   /** The address of what stands behind it, through it. */
   url: string;
@@ -32,12 +35,12 @@ export interface Pooler {
 
 /**
  * `url` names the server, a user who needs no password, and the database. Ready within seconds; `size` sessions at most, which
- * are lent `inTurns` or the last returned first.
+ * are lent `inTurns` or the last returned first; what it is asked for as it connects and is not `ignored` it refuses.
  */
 export async function startPgbouncer(
   url: string,
   mode: 'session' | 'transaction',
-  { size = 20, inTurns = false } = {},
+  { size = 20, inTurns = false, ignored = ignoredParameters } = {},
 ): Promise<Pooler> {
   const folder = mkdtempSync(join(tmpdir(), 'tramline-pgbouncer-'));
   if (identity.uid !== undefined) chownSync(folder, nobody, nobody);
@@ -56,7 +59,7 @@ auth_type = any
 pool_mode = ${mode}
 default_pool_size = ${size}
 server_round_robin = ${Number(inTurns)}
-ignore_startup_parameters = extra_float_digits, lock_timeout, idle_in_transaction_session_timeout, statement_timeout, options
+ignore_startup_parameters = ${ignored}
 `,
   );
   const child = spawn(program!, [file], { ...identity, stdio: 'ignore' });

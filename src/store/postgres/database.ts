@@ -12,6 +12,7 @@ import { BoundedClient } from './client';
 import { makeLender } from './lender';
 import { makeReplicated } from './replicated';
 import { isBroken, isLost, mayBeLocked, problemOf, saysAborted, saysReadOnly } from './server-faults';
+import { askAgain, sessionLimits, sessionOptions } from './session';
 import { problemOfLock } from './who-locks';
 
 export type { Value } from './burst';
@@ -66,7 +67,6 @@ export interface DatabaseSettings {
 /** A sender waits for four seconds at most: what takes longer has failed before. */
 const connectMs = 2000;
 const statementMsMax = 3000;
-const lockMsMax = 2500;
 /** What a statement may take beyond its limit before the server is given up. */
 const silentMs = 500;
 
@@ -78,8 +78,8 @@ export function openDatabase(settings: DatabaseSettings, nowMs: (() => number) |
   let connected = 0;
   pool.on('connect', (client) => {
     connected += 1;
-    // Not as it connects: the address may say otherwise there, and a pooler drop or refuse it. Where it fails, so does what follows.
-    query(client, `SET statement_timeout = ${statementMsMax}`, statementMsMax).catch(() => {});
+    // Where it fails, so does what follows.
+    query(client, askAgain(statementMsMax), statementMsMax).catch(() => {});
   });
   const lineOf = makeLines();
 
@@ -164,22 +164,6 @@ export function openPool(settings: DatabaseSettings, connections: number): Pool 
 }
 
 /**
- * A statement is planned when it is first made, often on tables that are empty yet, and that plan is kept until the server
- * has looked at them again: without this, every look-up by id would read a table that has grown since from end to end.
- * Nor may it collect what an index names before it looks: only a plain walk of the index forgets rows that are no more,
- * and leases leave many. No statement is worth compiling.
- */
-const lookUps = '-c enable_seqscan=off -c enable_bitmapscan=off -c jit=off';
-
-/**
- * A host that vanishes in the middle of a statement ends nothing by itself, and what it locked stays locked for as long as
- * the server believes in it: two hours by default. Looked after like this it is over after ten seconds.
- */
-const vanished =
-  '-c tcp_keepalives_idle=4 -c tcp_keepalives_interval=2 -c tcp_keepalives_count=3 -c tcp_user_timeout=10000';
-const sessionOptions = `-c synchronous_commit=on -c array_nulls=on -c default_transaction_isolation=read\\ committed ${lookUps} ${vanished}`;
-
-/**
  * What the address says of `options` and what every session needs, joined: pg would take the address's alone. Of two words
  * on one setting the server takes the last.
  */
@@ -214,9 +198,7 @@ export function poolConfig({ url, connections }: DatabaseSettings): PoolConfig {
     // Statements that do not need each other's answers are sent at once: a round trip costs more than most of them.
     pipeline: true,
     application_name: 'tramline',
-    lock_timeout: lockMsMax,
-    // A process that was stopped in the middle must not keep what others wait for.
-    idle_in_transaction_session_timeout: 4000,
+    ...sessionLimits,
     types: { getTypeParser: parserOf as typeof types.getTypeParser },
   };
 }

@@ -12,6 +12,8 @@ import { lockNumbers } from './lock-numbers';
 import { type ToldWaits, watchWaits } from './migration-waits';
 import { type Migration, migrations } from './migrations';
 import { problemOf } from './server-faults';
+import { refusesParameter, wordsOf } from './server-words';
+import { namesOptions } from './session';
 
 const turnLookMs = 100;
 /** Of those the last is there from PostgreSQL 17 on. */
@@ -25,9 +27,9 @@ function ask<Row extends object>(client: Client, text: string): Promise<{ rows: 
 
 /**
  * Throws `store.newer` when a newer version has contracted the schema, `settings.invalid` for a server that is too old,
- * does not keep what it commits or does not let us in, a pooler that keeps no sessions, and a database that cannot hold every text,
- * `store.unavailable` when it cannot be reached, or is a standby. `steps` are this version's own unless a test says
- * otherwise; `waits` hears whom they wait for.
+ * does not keep what it commits or does not let us in, a pooler that keeps no sessions or no `options` of the address, and a
+ * database that cannot hold every text, `store.unavailable` when it cannot be reached, or is a standby. `steps` are this
+ * version's own unless a test says otherwise; `waits` hears whom they wait for.
  */
 export async function migrate(
   config: ClientConfig,
@@ -58,6 +60,7 @@ async function atServer(config: ClientConfig, work: (client: Client) => Promise<
     await client.connect();
     await checkServer(client);
     await mustKeepSessions(client, config, answerMs);
+    await mustKeepOptions(client, config);
     await work(client);
   } catch (error) {
     throw unusable(error) ?? problemOf(error);
@@ -98,6 +101,7 @@ function unusable(error: unknown): Problem | null {
   // The driver's own words, where the server asks for one and the address has none.
   if (message?.includes('client password must be a string') === true)
     return new Problem('settings.invalid', noPassword, error);
+  if (refusesParameter(error)) return new Problem('settings.invalid', wordsOf(error), error);
   const isWrong = typeof code === 'string' && /^(28...|3D000|3F000|42501)$/.test(code);
   return isWrong ? new Problem('settings.invalid', String(message), error) : null;
 }
@@ -213,6 +217,21 @@ async function appliedSteps(client: Client, steps: Migration[]): Promise<Set<str
 
 /** Of databases that take every text: the second keeps bytes as they come. */
 const encodings = ['UTF8', 'SQL_ASCII'];
+
+/** A search path that is dropped would have the tables made somewhere else. Throws `settings.invalid`. */
+async function mustKeepOptions(client: Client, { options }: ClientConfig): Promise<void> {
+  if (!namesOptions(options)) return;
+  const { rows } = await ask<{ kept: boolean }>(
+    client,
+    `SELECT current_setting('enable_seqscan') = 'off' AS kept`,
+  );
+  if (rows[0]!.kept) return;
+  throw new Problem('settings.invalid', optionsDropped);
+}
+
+const optionsDropped =
+  'a pooler drops the `options` of the address: leave them out of it, and set them for its role, as by ' +
+  '`ALTER ROLE … SET search_path`';
 
 interface Answer {
   standby: boolean;

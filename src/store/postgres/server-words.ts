@@ -3,6 +3,16 @@
  * to look at or to change, ours. By SQLSTATE or the system's code. Pure.
  */
 
+/** Does a pooler not take what a session is asked for as it connects? It names one at a time, in English. */
+export function refusesParameter(error: unknown): boolean {
+  const { code, message } = error as { code?: unknown; message?: string };
+  return code === '08P01' && message?.startsWith('unsupported startup parameter') === true;
+}
+
+const letPass =
+  'a pooler must be set to let it pass: ' +
+  '`ignore_startup_parameters = lock_timeout, idle_in_transaction_session_timeout, statement_timeout, options`';
+
 const ours: [RegExp, (said: string) => string][] = [
   [/^25006$/, () => 'the database takes no writes now: it is a standby, or set read-only'],
 ];
@@ -11,6 +21,7 @@ const ours: [RegExp, (said: string) => string][] = [
 export function wordsOf(error: unknown): string {
   const said = error instanceof Error ? error.message : String(error);
   const { code } = error as { code?: unknown };
+  if (refusesParameter(error)) return `${said}; ${letPass}`;
   const plain = ours.find(([codes]) => typeof code === 'string' && codes.test(code))?.[1];
   return plain?.(said) ?? said;
 }

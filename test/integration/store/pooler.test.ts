@@ -3,7 +3,7 @@
  * refused before anything is made.
  */
 import { Client } from 'pg';
-import { poolConfig } from '../../../src/store/postgres/database';
+import { openDatabase, poolConfig } from '../../../src/store/postgres/database';
 import { migrate, mustBeMigrated } from '../../../src/store/postgres/migrate';
 import { describeWithNeighbour } from '../../support/neighbour';
 import { type Pooler, pgbouncerAvailable, startPgbouncer } from '../../support/pgbouncer';
@@ -28,7 +28,10 @@ describeWithNeighbour('PgBouncer', missing, 'a pooler between', () => {
   });
   afterAll(() => server.stop());
 
-  async function through(mode: 'session' | 'transaction', how: { size?: number; inTurns?: boolean } = {}) {
+  async function through(
+    mode: 'session' | 'transaction',
+    how: { size?: number; inTurns?: boolean; ignored?: string } = {},
+  ) {
     pooler = await startPgbouncer(server.url(database), mode, how);
     return poolConfig({ url: pooler.url, connections: 1 });
   }
@@ -51,6 +54,47 @@ describeWithNeighbour('PgBouncer', missing, 'a pooler between', () => {
     const config = await through('session');
     await migrate(config);
     await mustBeMigrated(config);
+  });
+
+  test.each(['', 'lock_timeout', 'lock_timeout, idle_in_transaction_session_timeout'])(
+    'that lets only “%s” pass of what a session is asked for is refused with the line that it needs',
+    async (ignored) => {
+      const config = await through('session', { ignored });
+      for (const look of [migrate, mustBeMigrated])
+        await expect(look(config)).rejects.toMatchObject({
+          code: 'settings.invalid',
+          message: expect.stringMatching(
+            /^unsupported startup parameter: \w+; a pooler must .*`ignore_startup_parameters = lock_timeout, idle_/,
+          ),
+        });
+    },
+  );
+
+  test('that drops what a session is asked for as it connects leaves it all the same, once it is connected', async () => {
+    await through('session');
+    const names = ['statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout'];
+    names.push('enable_seqscan', 'enable_bitmapscan', 'jit', 'default_transaction_isolation');
+    const shown = async (url: string) => {
+      const opened = openDatabase({ url, connections: 1 });
+      const sql = `SELECT ${names.map((name) => `current_setting('${name}') AS ${name}`).join()}`;
+      const row = await opened.transact((statements) => statements.get(sql));
+      await opened.close();
+      return row;
+    };
+    await server.query(`ALTER DATABASE "${database}" SET default_transaction_isolation = 'repeatable read'`);
+    const direct = await shown(server.url(database));
+    expect(direct).toMatchObject({ lock_timeout: '2500ms', enable_seqscan: 'off', jit: 'off' });
+    expect(await shown(pooler!.url)).toEqual(direct);
+  });
+
+  test('that drops the search path of the address is refused, and nothing is made in another schema', async () => {
+    await through('session');
+    const url = `${pooler!.url}?options=-csearch_path%3Delsewhere`;
+    await expect(migrate(poolConfig({ url, connections: 1 }))).rejects.toMatchObject({
+      code: 'settings.invalid',
+      message: expect.stringContaining('drops the `options` of the address'),
+    });
+    expect(await server.query(`SELECT 1 FROM pg_tables WHERE schemaname = 'public'`, database)).toEqual([]);
   });
 
   test('that has one session left for who starts serves all the same', async () => {
