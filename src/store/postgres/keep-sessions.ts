@@ -7,6 +7,7 @@ import { randomUUID } from 'node:crypto';
 import type { Client, ClientConfig, QueryConfig } from 'pg';
 import { Problem } from '../../model/problem';
 import { BoundedClient } from './client';
+import { lendsSessions } from './server-words';
 
 /** A pooler that gives another session for once is met in the next round. */
 const rounds = 3;
@@ -29,10 +30,7 @@ export async function mustKeepSessions(
     .catch(() => false);
   await other.end().catch(() => {});
   if (!shared) return;
-  throw new Problem(
-    'settings.invalid',
-    'DATABASE_URL leads to a pooler that lends a session for one transaction: it must keep one for each connection',
-  );
+  throw new Problem('settings.invalid', lendsSessions);
 }
 
 async function areShared(client: Client, other: Client, withinMs: number): Promise<boolean> {

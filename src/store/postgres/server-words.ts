@@ -9,12 +9,18 @@ export function refusesParameter(error: unknown): boolean {
   return code === '08P01' && message?.startsWith('unsupported startup parameter') === true;
 }
 
+/** What an operator is to change. */
+export const lendsSessions =
+  'DATABASE_URL leads to a pooler that lends a session for one transaction: it must keep one for each connection';
+
 const letPass =
   'a pooler must be set to let it pass: ' +
   '`ignore_startup_parameters = lock_timeout, idle_in_transaction_session_timeout, statement_timeout, options`';
 
 const ours: [RegExp, (said: string) => string][] = [
   [/^25006$/, () => 'the database takes no writes now: it is a standby, or set read-only'],
+  // Statements are prepared under names of their texts: who meets one there, or misses it, is in the session of another.
+  [/^(26000|42P05)$/, () => lendsSessions],
 ];
 
 /** Never empty where the error has a message. */

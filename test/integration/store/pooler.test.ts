@@ -3,7 +3,7 @@
  * refused before anything is made.
  */
 import { Client } from 'pg';
-import { openDatabase, poolConfig } from '../../../src/store/postgres/database';
+import { type Database, openDatabase, poolConfig } from '../../../src/store/postgres/database';
 import { migrate, mustBeMigrated } from '../../../src/store/postgres/migrate';
 import { describeWithNeighbour } from '../../support/neighbour';
 import { type Pooler, pgbouncerAvailable, startPgbouncer } from '../../support/pgbouncer';
@@ -113,6 +113,19 @@ describeWithNeighbour('PgBouncer', missing, 'a pooler between', () => {
     for (const client of clients) await client.query('COMMIT');
     await expect(migrate(config)).rejects.toMatchObject({ code: 'settings.invalid' });
     for (const client of clients) await client.end();
+  });
+
+  test('that begins to lend its sessions while others serve is told to them as that', async () => {
+    await through('transaction', { size: 1 });
+    const all = [1, 2].map(() => openDatabase({ url: pooler!.url, connections: 1 }));
+    const look = (one: Database) => one.transact((statements) => statements.get('SELECT 1 AS one'));
+    expect(await look(all[0]!)).toEqual({ one: 1 });
+    // Of another process, with statements of the same names.
+    await expect(look(all[1]!)).rejects.toMatchObject({
+      code: 'store.unavailable',
+      message: expect.stringMatching(/^DATABASE_URL leads to a pooler that lends a session /),
+    });
+    for (const one of all) await one.close();
   });
 
   test('that lends its sessions is met by each of eight that start at once', async () => {

@@ -63,6 +63,13 @@ test.each([
   expect(isBroken(error as Error)).toBe(false);
 });
 
+test.each(['26000', '42P05'])(
+  'a statement that is another session’s (%s) is told as what it comes of',
+  (code) => {
+    expect(problemOf(said(code)).message).toMatch(/^DATABASE_URL leads to a pooler that lends a session /);
+  },
+);
+
 test('what was said of it already stays', () => {
   const problem = new Problem('store.closed', 'closed');
   expect(problemOf(problem)).toBe(problem);
