@@ -55,12 +55,23 @@ export function storeFault(error: unknown, address: StoreAddress, name: StoreNam
 
 const askInstead = '; TRAMLINE_URL is where commands ask that process';
 
-/** What a server says that is there: it has no connection left, or starts or ends; it has run out of something else, or is a standby. */
+/**
+ * What a server says that is there: it has no connection left, or starts or ends; it has run out of something else, or is a standby.
+ * What it shows, by the codes of OpenSSL and Node. Whatever else has an SQLSTATE came from a server, too.
+ */
 const refusals: [RegExp, string][] = [
   [/^(53300|57P0\d)$/, 'refuses connections now'],
   [/^53\d{3}$/, 'has nothing left to work with now'],
   [/^25006$/, 'can only be read now'],
+  [
+    /^(CERT_|DEPTH_ZERO_|ERR_TLS_CERT_|SELF_SIGNED_|UNABLE_TO_)/,
+    'shows a certificate that is not trusted here',
+  ],
+  [/^(?=.*\d)[0-9A-Z]{5}$/, 'cannot be used now'],
 ];
+
+/** The driver's own words, which have no code, for a server that answered and speaks in the clear alone. */
+const noTls = 'The server does not support SSL connections';
 
 /** Names what names it, and the server's host and port, of a store that cannot be had now; all else passes unchanged. */
 export function storeAway(error: unknown, address: StoreAddress, name: StoreName = 'DATABASE_URL'): unknown {
@@ -70,7 +81,7 @@ export function storeAway(error: unknown, address: StoreAddress, name: StoreName
   const { code = '' } = (error.cause ?? {}) as NodeJS.ErrnoException;
   const said = error.message || code || 'no answer';
   // A file is made where there is none: what keeps it from being used is its disk or the system.
-  const usual = address.kind === 'sqlite' ? 'cannot be used now' : 'is not there';
+  const usual = address.kind === 'sqlite' || said === noTls ? 'cannot be used now' : 'is not there';
   const what = refusals.find(([codes]) => codes.test(code))?.[1] ?? usual;
   return new Problem(error.code, `the store of ${name}${host && ` at ${host}`} ${what}: ${said}`, error);
 }

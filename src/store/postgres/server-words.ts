@@ -17,16 +17,23 @@ const letPass =
   'a pooler must be set to let it pass: ' +
   '`ignore_startup_parameters = lock_timeout, idle_in_transaction_session_timeout, statement_timeout, options`';
 
+/** Node's own advice is of another way, and says of which authority nothing is known. */
+const signedBy = (said: string) =>
+  `${said.replace(/; if the root CA is installed locally.*$/, '')}; ` +
+  "`sslrootcert=/path/of/ca.pem` in the address names the authority that signed the server's certificate";
+
 const ours: [RegExp, (said: string) => string][] = [
   [/^25006$/, () => 'the database takes no writes now: it is a standby, or set read-only'],
   // Statements are prepared under names of their texts: who meets one there, or misses it, is in the session of another.
   [/^(26000|42P05)$/, () => lendsSessions],
+  [/^(UNABLE_TO_(GET_ISSUER_CERT|VERIFY_LEAF)|DEPTH_ZERO_SELF_SIGNED|SELF_SIGNED_CERT)/, signedBy],
 ];
 
 /** Never empty where the error has a message. */
 export function wordsOf(error: unknown): string {
-  const said = error instanceof Error ? error.message : String(error);
-  const { code } = error as { code?: unknown };
+  const { code, message } = error as { code?: unknown; message?: string };
+  // By what it has: what Node makes is not always of the class that is known here.
+  const said = message ?? String(error);
   if (refusesParameter(error)) return `${said}; ${letPass}`;
   const plain = ours.find(([codes]) => typeof code === 'string' && codes.test(code))?.[1];
   return plain?.(said) ?? said;

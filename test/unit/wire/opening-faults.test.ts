@@ -120,6 +120,10 @@ describe('a store that cannot be had', () => {
     ['57P03', 'the database system is starting up', 'refuses connections now'],
     ['53100', 'could not extend file "base/5/1259"', 'has nothing left to work with now'],
     ['25006', 'the server is a standby', 'can only be read now'],
+    ['55000', 'database "tramline" is not currently accepting connections', 'cannot be used now'],
+    ['UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'unable to verify', 'shows a certificate that is not trusted here'],
+    ['CERT_HAS_EXPIRED', 'certificate has expired', 'shows a certificate that is not trusted here'],
+    ['', 'The server does not support SSL connections', 'cannot be used now'],
   ])('a server that answers %s is there', (code, said, what) => {
     const refused = new Problem('store.unavailable', said, Object.assign(new Error(said), { code }));
     expect(storeFault(refused, server)).toMatchObject({
