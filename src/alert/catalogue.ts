@@ -262,7 +262,7 @@ export const conditionRows: Record<ConditionName, ConditionRow> = {
     severity: 'critical',
     owner: 'on-call',
     summary: 'The store cannot be written, or does not answer: what cannot be kept is answered 503.',
-    firstStep: 'Run `tramline check`; look at free disk space, then at the database.',
+    firstStep: 'Run `tramline check`; look at what it names: credentials, free disk space, the database.',
     // Each process sees it at once.
     relearnedWithinMs: 0,
   },

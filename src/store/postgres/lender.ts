@@ -8,6 +8,7 @@ import type { Pool, PoolClient } from 'pg';
 import { Problem } from '../../model/problem';
 import { socketOf } from './client';
 import { saysFull } from './server-faults';
+import { wordsOf } from './server-words';
 
 export interface Lender {
   /** Throws `store.unavailable`: whoever is not let in has asked for nothing yet that could be at fault. */
@@ -59,7 +60,7 @@ export function makeLender(pool: Pool, waitMs: number): Lender {
       return client;
     } catch (error) {
       asked -= 1;
-      const fault = new Problem('store.unavailable', (error as Error).message, error);
+      const fault = new Problem('store.unavailable', wordsOf(error), error);
       const leftMs = untilMs - performance.now();
       const isNone = lent + asked + idle.size === 0;
       if (isNone) for (const tell of [...waiting]) tell(fault);

@@ -22,7 +22,11 @@ const signedBy = (said: string) =>
   `${said.replace(/; if the root CA is installed locally.*$/, '')}; ` +
   "`sslrootcert=/path/of/ca.pem` in the address names the authority that signed the server's certificate";
 
+const refusesLogin = (said: string) => `the database refuses the login: ${said}`;
+
 const ours: [RegExp, (said: string) => string][] = [
+  [/^28P01$/, (said) => `${refusesLogin(said)}; a process has a new password by a restart with it alone`],
+  [/^28/, refusesLogin],
   [/^25006$/, () => 'the database takes no writes now: it is a standby, or set read-only'],
   // Statements are prepared under names of their texts: who meets one there, or misses it, is in the session of another.
   [/^(26000|42P05)$/, () => lendsSessions],

@@ -44,7 +44,9 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'what is told of a serv
       },
       { withinMs: 10_000 },
     );
-    expect(trouble()).toMatchObject({ detail: 'role "app" is not permitted to log in' });
+    expect(trouble()).toMatchObject({
+      detail: 'the database refuses the login: role "app" is not permitted to log in',
+    });
     await store.close();
   }, 20_000);
 });

@@ -70,6 +70,13 @@ test.each(['26000', '42P05'])(
   },
 );
 
+test.each([
+  ['28P01', 'the database refuses the login: no; a process has a new password by a restart with it alone'],
+  ['28000', 'the database refuses the login: no'],
+])('a login that is refused (%s) is told as that, and when a restart is its cure', (code, message) => {
+  expect(problemOf(said(code)).message).toBe(message);
+});
+
 test('what was said of it already stays', () => {
   const problem = new Problem('store.closed', 'closed');
   expect(problemOf(problem)).toBe(problem);
