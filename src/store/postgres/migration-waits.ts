@@ -5,6 +5,7 @@
 import type { ClientConfig, QueryConfig } from 'pg';
 import { BoundedClient } from './client';
 import { lockNumbers } from './lock-numbers';
+import { joinPrepared, preparedName } from './prepared-locks';
 
 /** A step of a large table takes longer than this as well: only what it waits for is told. */
 const lookEveryMs = 10_000;
@@ -12,16 +13,19 @@ const answerMs = 3500;
 
 /**
  * Whom the session `$1` waits for: in a statement, or for its turn, which it asks for again and again. What is prepared to be
- * committed belongs to no session any more, and the server names it as the session 0. An index that is made beside others waits for
- * whoever looks here as well.
+ * committed belongs to no session any more, and the server names it as the session 0: of those it is who holds a lock on what is
+ * waited for. An index that is made beside others waits for whoever looks here as well.
  */
 const asked = `SELECT format('session %s of the database (%s)', pid, coalesce(nullif(application_name, ''), usename::text, 'no name')) AS who
   FROM pg_stat_activity
   WHERE pid <> pg_backend_pid() AND (pid = ANY(pg_blocking_pids($1)) OR pid IN (SELECT l.pid FROM pg_locks l
     WHERE l.locktype = 'advisory' AND l.classid = 0 AND l.objid = ${lockNumbers.migration} AND l.granted AND l.pid <> $1
       AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())))
-  UNION ALL SELECT format('the prepared transaction %L of %s', gid, owner)
-  FROM pg_prepared_xacts WHERE 0 = ANY(pg_blocking_pids($1)) AND database = current_database()
+  UNION SELECT ${preparedName}
+  FROM pg_locks w JOIN pg_locks l ON l.locktype = w.locktype AND (l.database, l.relation, l.transactionid, l.virtualxid)
+      IS NOT DISTINCT FROM (w.database, w.relation, w.transactionid, w.virtualxid)
+    ${joinPrepared}
+  WHERE w.pid = $1 AND NOT w.granted AND l.granted AND 0 = ANY(pg_blocking_pids($1))
   ORDER BY who`;
 
 /** Whose words are told, each once; `lookEveryMs` is ten seconds unless a test says otherwise. */

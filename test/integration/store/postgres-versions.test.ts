@@ -23,7 +23,7 @@ import { unpackVersionBefore, versionBeforeAvailable } from '../../support/versi
 describeWithNeighbour('PostgreSQL', postgresAvailable(), 'versions of the scaled store', () => {
   let server: PostgresServer;
   beforeAll(async () => {
-    server = await startPostgres({ settings: { max_prepared_transactions: '1' } });
+    server = await startPostgres({ settings: { max_prepared_transactions: '2' } });
   });
   afterAll(() => server.stop());
 
@@ -72,22 +72,31 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'versions of the scaled
     ]);
   }, 60_000);
 
-  test('a step that waits for what is prepared to be committed names that: it belongs to no session', async () => {
-    const name = await server.createDatabase();
-    const config = poolConfig(postgresSettingsFor(server.url(name)));
-    await migrate(config);
-    await server.query("BEGIN; LOCK TABLE tasks IN ACCESS SHARE MODE; PREPARE TRANSACTION 'left'", name);
-    const told: string[] = [];
-    const waits = { tell: (detail: string) => told.push(detail), lookEveryMs: 50 };
-    const sql = 'ALTER TABLE tasks ADD wide INTEGER';
-    const migrating = migrate(config, [...migrations, { name: '9000-wide', kind: 'expand', sql }], waits);
-    await until(async () => told.length > 0, { withinMs: 20_000 });
-    await server.query("COMMIT PREPARED 'left'", name);
-    await migrating;
-    expect(told).toEqual([
-      expect.stringMatching(/which waits for the prepared transaction 'left' of \w+\.$/),
-    ]);
-  }, 60_000);
+  test.each<[string, Migration]>([
+    ['a step', { name: '9000-wide', kind: 'expand', sql: 'ALTER TABLE tasks ADD wide INTEGER' }],
+    ['an index', { name: '9000-wide', kind: 'expand', indexes: { wide: 'tasks (failed_at)' } }],
+  ])(
+    '%s that waits for what is prepared to be committed names that alone: it belongs to no session',
+    async (_what, step) => {
+      const name = await server.createDatabase();
+      const config = poolConfig(postgresSettingsFor(server.url(name)));
+      await migrate(config);
+      const prepare = (table: string, gid: string) =>
+        server.query(`BEGIN; LOCK TABLE ${table} IN ROW EXCLUSIVE MODE; PREPARE TRANSACTION '${gid}'`, name);
+      await prepare('tasks', 'left');
+      await prepare('hints', 'beside');
+      const told: string[] = [];
+      const waits = { tell: (detail: string) => told.push(detail), lookEveryMs: 50 };
+      const migrating = migrate(config, [...migrations, step], waits);
+      await until(async () => told.length > 0, { withinMs: 20_000 });
+      for (const gid of ['left', 'beside']) await server.query(`COMMIT PREPARED '${gid}'`, name);
+      await migrating;
+      expect(told).toEqual([
+        expect.stringMatching(/which waits for the prepared transaction 'left' of \w+\.$/),
+      ]);
+    },
+    60_000,
+  );
 
   test('a step takes its time, whatever statements of the database or the role may take', async () => {
     const name = await server.createDatabase();

@@ -24,7 +24,7 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'readiness of a scaled 
   let deliveries = 0;
   /** As a role that has been granted what it needs, owns nothing and may create nothing. */
   beforeAll(async () => {
-    server = await startPostgres();
+    server = await startPostgres({ settings: { max_prepared_transactions: '1' } });
     database = await server.createDatabase();
     await (await openPostgres(postgresSettingsFor(server.url(database)))).close();
     await server.query(`CREATE ROLE app LOGIN; ${grants}`, database);
@@ -160,6 +160,29 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'readiness of a scaled 
     }
     await store.ready();
   });
+
+  test.each([
+    [
+      'LOCK TABLE hints IN SHARE MODE',
+      "the prepared transaction 'left' of tramline locks the table hints",
+      () => store.ready(),
+    ],
+    [
+      'SELECT FROM tasks FOR UPDATE',
+      "another session locks a row of the table tasks, or the prepared transaction 'left' of tramline does",
+      () => store.put(deliveryOf(1, [hintOf('1')])),
+    ],
+  ])(
+    'what is prepared to be committed and did %s is named: it belongs to no session',
+    async (sql, message, act) => {
+      await store.put(deliveryOf(1, [hintOf('1')]));
+      await server.query(`BEGIN; ${sql}; PREPARE TRANSACTION 'left'`, database);
+      const [told] = await Promise.allSettled([act()]);
+      await server.query("ROLLBACK PREPARED 'left'", database);
+      expect(told).toMatchObject({ reason: { code: 'store.unavailable', message } });
+      await store.ready();
+    },
+  );
 
   test('all that it asks for are all of its tables', async () => {
     const made = await server.query(
