@@ -17,8 +17,8 @@ import { type AnnouncedColumns, dueTimesOf } from './announced-actions';
 type Row = Readonly<Record<string, unknown>>;
 
 /** Was the last word on `o` an operator's? */
-export const isForgotten = `o.access = 'not-connected' AND EXISTS (SELECT 1 FROM organization_history h
-  WHERE h.organization_id = o.id AND h.epoch = o.epoch AND h.said_by = 'operator')`;
+export const isForgotten = `o.access = 'not-connected' AND coalesce((
+  SELECT h.said_by = 'operator' FROM organization_history h WHERE h.organization_id = o.id AND h.epoch = o.epoch), false)`;
 
 /** What it is blocked by; null: by nothing. `revoked`: by that an operator revoked its connection. */
 function blockOf(row: Row, revokedIds: ReadonlySet<string>) {

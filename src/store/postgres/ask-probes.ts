@@ -60,7 +60,7 @@ export async function hintProbes(
        probe_asked_by = ${askedByThen('$6::text', 'l.at')},
        probe_at = least(coalesce(o.probe_at, l.at), l.at)
      FROM unnest($1::text[], $2::bigint[], $3::text[], $4::text[], $5::text[]) AS l (id, at, announced, due_at, met)
-     WHERE o.id = l.id`,
+     WHERE o.id = l.id AND o.id = ANY($1::text[])`,
     rows.map(({ id }) => id),
     rows.map(({ probed_at }) => Math.max(nowMs, probed_at + hintedGapMs(context.settings))),
     columns.map((row) => row.announced),

@@ -4,6 +4,7 @@
 import { type HastenedPage, hastenedBy, hastenRest } from '../hastened-page';
 import { probeBudgetName, probeBudgetOf } from '../probe-budget';
 import type { Context, InTransaction } from './context';
+import { isFull } from './lanes';
 import { probeDueAt } from './probes';
 
 /** Milliseconds until a task, or a probe, may be taken; null when nothing waits for time. */
@@ -36,9 +37,8 @@ const nextTask = `
     GROUP BY taken_lane)
   SELECT least(
     (SELECT min(until) FROM taken),
-    (SELECT min(greatest(l.next_due_at, l.open_at)) FROM lanes l LEFT JOIN taken t ON t.taken_lane = l.id
-     WHERE l.open_at IS NOT NULL AND l.next_due_at IS NOT NULL
-       AND (l.width IS NULL OR coalesce(t.in_flight, 0) < l.width))) AS at,
+    (SELECT min(greatest(l.next_due_at, l.open_at)) FROM lanes l
+     WHERE l.open_at IS NOT NULL AND l.next_due_at IS NOT NULL AND NOT ${isFull})) AS at,
     EXISTS (SELECT 1 FROM meta WHERE name = 'reading-on') AS held,
     (SELECT value FROM meta WHERE name = 'pause-until') AS paused_until`;
 
@@ -114,7 +114,7 @@ async function hastenPage(
          AND ${hastenedBy[by]} AND ${failedBefore} ORDER BY id FOR NO KEY UPDATE),
      hastened AS (
        UPDATE tasks t SET due_at = greatest($2, least(coalesce(t.read_at, 0), $2) + $4), state = 'due'
-       FROM waiting w WHERE t.id = w.id RETURNING t.lane, t.due_at)
+       FROM waiting w WHERE t.id = w.id AND t.id = ANY($3::bigint[]) RETURNING t.lane, t.due_at)
      SELECT lane, count(*) AS count, min(due_at) AS due_at FROM hastened GROUP BY lane`,
     beganMs,
     nowMs,

@@ -88,8 +88,8 @@ async function readable({ database }: Context, ids: string[]): Promise<Map<strin
 async function ownersOf({ database }: Context, taskIds: number[]): Promise<string[]> {
   if (taskIds.length === 0) return [];
   const rows = await database.all(
-    'SELECT DISTINCT organization_id AS id FROM tasks WHERE id = ANY($1::bigint[]) AND organization_id IS NOT NULL',
+    'SELECT DISTINCT organization_id AS id FROM tasks WHERE id = ANY($1::bigint[])',
     taskIds,
   );
-  return rows.map(({ id }) => String(id));
+  return rows.flatMap(({ id }) => (id === null ? [] : String(id)));
 }

@@ -107,7 +107,7 @@ function notePassedOn(slate: Slate, { id, fence, reconciled }: TaskRow, generati
 /** When the first hint after this generation came; null where there is none any more. */
 async function firstAfter({ context }: Slate, taskId: number, generation: number): Promise<number | null> {
   const row = await context.database.get(
-    `SELECT min(d.received_at) AS at FROM hints h JOIN deliveries d ON d.id = h.delivery_id
+    `SELECT min((SELECT received_at FROM deliveries WHERE id = h.delivery_id)) AS at FROM hints h
      WHERE h.task_id = $1 AND h.generation > $2`,
     taskId,
     generation,

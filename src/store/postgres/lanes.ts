@@ -23,6 +23,13 @@ interface LaneRow {
   succeeded: number;
 }
 
+/**
+ * Of a lane `l`, beside `taken` of what is in flight in each: is as much in flight as its width lets through? Looked up from what is in
+ * flight, so that no lane is compared with all that are.
+ */
+export const isFull = `(l.id IN (SELECT f.taken_lane FROM taken f CROSS JOIN LATERAL (
+  SELECT width FROM lanes WHERE id = f.taken_lane OFFSET 0) w WHERE f.in_flight >= w.width)) IS TRUE`;
+
 export class LaneChanges {
   readonly #changes = new Map<string, Change>();
   /** Changes only become more: as many as there are is all of them. */
@@ -106,7 +113,7 @@ export class LaneChanges {
          open_at = CASE WHEN n.opens THEN n.open_at ELSE l.open_at END
        FROM unnest($1::text[], $2::bigint[], $3::int[], $4::int[], $5::bool[], $6::bigint[])
          AS n (id, next_due_at, width, succeeded, opens, open_at)
-       WHERE l.id = n.id`,
+       WHERE l.id = n.id AND l.id = ANY($1::text[])`,
       next.map(({ id }) => id),
       next.map(({ next_due_at }) => next_due_at),
       next.map(({ width }) => width),

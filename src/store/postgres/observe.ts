@@ -148,7 +148,7 @@ async function writeRows(
        $9::bigint[], $10::bigint[], $11::bigint[], $12::text[], $13::text[], $14::text[], $15::text[], $16::text[])
        AS n (id, causes, access, epoch, changed, active, was_read, probe_at, probe_interval_ms, probe_lease_until,
          probed_at, probe_asked_by, announced, action_due_at, action_met, probe_found)
-     WHERE o.id = n.id`,
+     WHERE o.id = n.id AND o.id = ANY($1::text[])`,
     ...Array.from({ length: 16 }, (_none, column) => rows.map((row) => row[column]!)),
     nowMs(),
   );
@@ -210,8 +210,9 @@ export async function writeTransitions(context: Context, all: ToldTransition[]):
     nowMs,
   );
   await context.database.run(
-    `DELETE FROM organization_history h USING unnest($1::text[], $2::bigint[]) AS n (id, epoch)
-     WHERE h.organization_id = n.id AND h.epoch <= n.epoch`,
+    `DELETE FROM organization_history WHERE organization_id = ANY($1::text[]) AND ((organization_id, epoch) IN (
+       SELECT n.id, h.epoch FROM unnest($1::text[], $2::bigint[]) AS n (id, epoch) CROSS JOIN LATERAL (
+         SELECT epoch FROM organization_history WHERE organization_id = n.id AND epoch <= n.epoch OFFSET 0) h)) IS TRUE`,
     all.map(({ id }) => id),
     all.map(({ epoch }) => epoch - historyMax),
   );

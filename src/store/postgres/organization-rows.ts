@@ -11,7 +11,7 @@ export async function ensureOrganizations(context: Context, ids: string[]): Prom
   if (wanted.length === 0) return;
   const added = await context.database.all(
     `INSERT INTO organizations (id) SELECT n.id FROM unnest($1::text[]) AS n (id)
-     WHERE NOT EXISTS (SELECT 1 FROM organizations o WHERE o.id = n.id) ORDER BY n.id COLLATE "C"
+     WHERE (SELECT true FROM organizations o WHERE o.id = n.id) IS NULL ORDER BY n.id COLLATE "C"
      ON CONFLICT (id) DO NOTHING RETURNING id`,
     wanted,
   );

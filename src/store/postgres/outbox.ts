@@ -13,7 +13,7 @@ import { type NextOffsetOf, type ToldRow, toldBefore, toldRow } from '../told-be
 import type { Context } from './context';
 import type { Value } from './database';
 import { insertEntries } from './quarantine-entries';
-import { lockReplaysOf, refuseAgain } from './refuse-again';
+import { isUnsent, lockReplaysOf, refuseAgain } from './refuse-again';
 
 /** Of `outbox o`. What was published before is not fresh: it has no time of acceptance. */
 export const rowColumns = `o.id, o.topic, o.key, o.sequence, o.event_id, o.headers, o.value,
@@ -65,7 +65,7 @@ export async function markSent(
   const told = new Map(acknowledgements.map((acknowledged) => [acknowledged.row, acknowledged]));
   const found = await database.all(
     `SELECT id, topic, event_id, position, partition, log_offset FROM outbox
-     WHERE id = ANY($1::bigint[]) AND state = 0 AND ($2::text IS NULL OR ${leading(2)}) ORDER BY id FOR NO KEY UPDATE`,
+     WHERE id = ANY($1::bigint[]) AND ${isUnsent} AND ($2::text IS NULL OR ${leading(2)}) ORDER BY id FOR NO KEY UPDATE`,
     [...told.keys()],
     ...leaderOf(lease, context.nowMs()),
   );
@@ -79,18 +79,23 @@ export async function markSent(
   const known = toldBefore(repeats, await endsOf(context, repeats));
   const marked = rows.filter(({ id }) => !known.has(id));
   let last = await lastPosition(context, marked.filter(({ position }) => position === null).length);
-  // What Kafka had before keeps its place in the journal: another place is that of a replay.
+  const places = marked.map(({ id, position, partition, offset }) => ({
+    id,
+    position: position ?? ++last,
+    partition,
+    log_offset: offset,
+  }));
+  // What Kafka had before keeps its place in the journal: another place is that of a replay. The server takes rows for more
+  // than lists, and does not compare each with each.
   await database.run(
     `UPDATE outbox o SET state = CASE WHEN n.partition IS NULL THEN 1 ELSE 2 END, position = n.position,
        partition = CASE WHEN o.log_offset IS NULL THEN n.partition ELSE o.partition END,
        log_offset = coalesce(o.log_offset, n.log_offset),
-       sent_at = CASE WHEN o.log_offset IS NULL THEN $5 ELSE o.sent_at END
-     FROM unnest($1::bigint[], $2::bigint[], $3::int[], $4::text[]) AS n (id, position, partition, log_offset)
-     WHERE o.id = n.id`,
+       sent_at = CASE WHEN o.log_offset IS NULL THEN $3 ELSE o.sent_at END
+     FROM json_to_recordset($1::json) AS n (id bigint, position bigint, partition int, log_offset text)
+     WHERE o.id = n.id AND o.id = ANY($2::bigint[])`,
+    JSON.stringify(places),
     marked.map(({ id }) => id),
-    marked.map(({ position }) => position ?? ++last),
-    marked.map(({ partition }) => partition),
-    marked.map(({ offset }) => offset),
     context.nowMs(),
   );
   await notePlaces(
@@ -188,7 +193,7 @@ export async function setAside(
   const { database } = context;
   await lockKeyOf(context, row);
   const record = await database.get(
-    'UPDATE outbox SET state = 3 WHERE id = $1 AND state = 0 RETURNING key, sequence, position',
+    `UPDATE outbox SET state = 3 WHERE id = $1 AND ${isUnsent} RETURNING key, sequence, position`,
     row,
   );
   if (record === undefined) return;

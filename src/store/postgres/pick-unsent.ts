@@ -35,7 +35,8 @@ export async function pickUnsent(inTransaction: InTransaction, ...pick: Pick): P
 async function unsentRows(context: Context, pick: Pick): Promise<Row[]> {
   const { picked, values } = pickedBy(context, pick);
   return context.database.all(
-    `WITH ${picked} SELECT ${rowColumns} FROM picked p JOIN outbox o ON o.id = p.id ORDER BY o.id`,
+    `WITH ${picked} SELECT ${rowColumns} FROM picked p
+     CROSS JOIN LATERAL (SELECT * FROM outbox WHERE id = p.id OFFSET 0) o ORDER BY p.id`,
     ...values,
   );
 }
@@ -107,7 +108,7 @@ async function setDamagedAside(context: Context, damaged: DamagedRow[]): Promise
   if (damaged.length === 0) return;
   await context.database.run(
     `UPDATE tasks SET content_hash = '', wire_hash = '' WHERE published AND id IN (
-       SELECT id FROM tasks WHERE id IN (SELECT ${readTask} FROM outbox o WHERE o.id = ANY($1::bigint[]))
+       SELECT id FROM tasks WHERE id = ANY(ARRAY(SELECT ${readTask} FROM outbox o WHERE o.id = ANY($1::bigint[])))
        ORDER BY id FOR NO KEY UPDATE)`,
     damaged.map(({ row }) => row),
   );

@@ -5,6 +5,12 @@
 import type { QuarantineEntry } from '../quarantine-entry';
 import type { Context } from './context';
 
+/**
+ * Of entries that are named, or looked up by what they are of. "Between" where "equal" would do: no index is of that, and all
+ * that waits would be looked at.
+ */
+export const isWaiting = "state BETWEEN 'waiting' AND 'waiting'";
+
 /** Where nobody is authenticated anybody can send bodies that cannot be read. */
 const samplesMax = 1000;
 
@@ -67,7 +73,7 @@ export function storable(text: string | null): string | null {
 export function closeEntries(context: Context, taskIds: number[]): void {
   if (taskIds.length === 0) return;
   context.database.last(
-    `UPDATE quarantine SET state = 'released' WHERE task_id = ANY($1::bigint[]) AND state = 'waiting'`,
+    `UPDATE quarantine SET state = 'released' WHERE task_id = ANY($1::bigint[]) AND ${isWaiting}`,
     taskIds,
   );
 }

@@ -9,6 +9,12 @@ import { goesNoMore, onItsWay, storeBehind, withRefused } from '../replay-rows';
 import type { Context } from './context';
 import type { Row } from './database';
 
+/**
+ * Of rows that are named by their numbers. "Between" where "equal" would do: no index is of that, so that each is looked up,
+ * however little the server believes to be unsent.
+ */
+export const isUnsent = 'state BETWEEN 0 AND 0';
+
 const itsReplays = `SELECT r.replay FROM replayed r WHERE r.outbox_id = $1 AND r.${onItsWay}`;
 
 /** Replays are locked before keys, as by their steps. */
@@ -28,7 +34,7 @@ export async function lockOpenReplays({ database }: Context): Promise<void> {
 export async function refuseAgain(context: Context, row: number, reason: QuarantineReason): Promise<boolean> {
   const { database, nowMs } = context;
   const isBack = await database.run(
-    `UPDATE outbox SET state = 2 WHERE id = $1 AND state = 0 AND log_offset IS NOT NULL AND EXISTS (${itsReplays})`,
+    `UPDATE outbox SET state = 2 WHERE id = $1 AND ${isUnsent} AND log_offset IS NOT NULL AND EXISTS (${itsReplays})`,
     row,
   );
   if (isBack === 0) return false;

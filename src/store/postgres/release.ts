@@ -16,6 +16,7 @@ import { type Hint, markHints, organizationsIn } from './mark-hints';
 import { insertReads } from './note-read';
 import { type ObservedRow, tellAccess } from './observe';
 import { ensureOrganizations, lockOrganizations } from './organization-rows';
+import { isWaiting } from './quarantine-entries';
 import { kindOfRow, readTask } from './read-task';
 import { keepUnclaimed } from './unclaimed';
 
@@ -30,8 +31,8 @@ export async function releaseTogether(context: Context, calls: [string][]): Prom
   const ids = calls.map(([id]) => entryIdOf(id) ?? -1);
   const entries = await database.all(
     `SELECT q.id, q.reason, q.task_id, o.id AS outbox_id, o.key, coalesce(q.task_id, ${readTask}) AS read_id
-     FROM quarantine q LEFT JOIN outbox o ON o.id = q.outbox_id
-     WHERE q.id = ANY($1::bigint[]) AND q.state = 'waiting'`,
+     FROM quarantine q LEFT JOIN LATERAL (SELECT id, key, task_id FROM outbox WHERE id = q.outbox_id OFFSET 0) o ON true
+     WHERE q.id = ANY($1::bigint[]) AND q.${isWaiting}`,
     ids,
   );
   const released = entries.filter(({ task_id, outbox_id }) => task_id !== null || outbox_id !== null);
@@ -71,8 +72,8 @@ async function close(
   if (entryIds.length === 0) return new Set();
   const closed = await database.all(
     `UPDATE quarantine q SET state = $2
-     FROM (SELECT id FROM quarantine WHERE id = ANY($1::bigint[]) AND state = 'waiting' ORDER BY id FOR NO KEY UPDATE) w
-     WHERE q.id = w.id RETURNING q.id`,
+     FROM (SELECT id FROM quarantine WHERE id = ANY($1::bigint[]) AND ${isWaiting} ORDER BY id FOR NO KEY UPDATE) w
+     WHERE q.id = w.id AND q.id = ANY($1::bigint[]) RETURNING q.id`,
     entryIds,
     state,
   );
@@ -118,9 +119,11 @@ async function retryTasks({ database, lanes, nowMs }: Context, entries: Row[]): 
  */
 export async function releaseUnread(context: Context, connectionId: string): Promise<void> {
   const unread = await context.database.all(
-    `SELECT q.id, q.task_id, q.reason FROM quarantine q JOIN tasks t ON t.id = q.task_id
+    `WITH unread AS MATERIALIZED (
+       SELECT id, task_id, reason FROM quarantine WHERE state = 'waiting' AND reason = 'no-connection')
+     SELECT q.id, q.task_id, q.reason FROM unread q JOIN tasks t ON t.id = q.task_id
      JOIN connections c ON c.id = $1 AND c.status = 'valid'
-     WHERE q.state = 'waiting' AND q.reason = 'no-connection' AND CASE WHEN t.organization_id IS NULL
+     WHERE t.id = ANY(ARRAY(SELECT task_id FROM unread)) AND CASE WHEN t.organization_id IS NULL
        THEN t.hinted_user IN (c.user_name, c.id)
        ELSE c.id IN (t.connection_id, t.shown_by) AND EXISTS (SELECT 1 FROM sights s
          WHERE s.connection_id = c.id AND s.organization_id = t.organization_id) END
@@ -143,7 +146,7 @@ async function retryRecords(context: Context, entries: Row[], tasks: Row[]): Pro
   const { database } = context;
   const newest = await database.all(
     `UPDATE outbox o SET state = ${releasedState('o', kindOfRow('o'))} FROM sequences s
-     WHERE s.key = o.key AND o.id = ANY($1::bigint[]) AND o.state = 3 AND o.sequence = s.sequence
+     WHERE s.key = o.key AND s.key = ANY(ARRAY(SELECT key FROM outbox WHERE id = ANY($1::bigint[]))) AND o.id = ANY($1::bigint[]) AND o.state = 3 AND o.sequence = s.sequence
      RETURNING o.id, o.key, o.state`,
     entries.map(({ outbox_id }) => outbox_id),
   );
@@ -162,7 +165,7 @@ async function retryRecords(context: Context, entries: Row[], tasks: Row[]): Pro
     })) as (Row & { dueAt: number })[];
   await database.run(
     `UPDATE tasks t SET state = 'due', due_at = n.due_at
-     FROM unnest($1::bigint[], $2::bigint[]) AS n (id, due_at) WHERE t.id = n.id`,
+     FROM unnest($1::bigint[], $2::bigint[]) AS n (id, due_at) WHERE t.id = n.id AND t.id = ANY($1::bigint[])`,
     due.map(({ id }) => id),
     due.map(({ dueAt }) => dueAt),
   );
@@ -199,7 +202,7 @@ export async function rejudgeTogether(context: Context, calls: [string, Element]
   const judged = calls.map(([id, element]) => ({ id: entryIdOf(id) ?? -1, element }));
   const rows = await database.all(
     `SELECT id, reason, element, delivery_id FROM quarantine
-     WHERE id = ANY($1::bigint[]) AND state = 'waiting' AND what = 'notification'`,
+     WHERE id = ANY($1::bigint[]) AND ${isWaiting} AND what = 'notification'`,
     judged.map(({ id }) => id),
   );
   const entries = new Map(rows.map((row) => [Number(row.id), row]));
@@ -270,7 +273,7 @@ async function countAnew({ database }: Context, released: Judged[]): Promise<voi
     `UPDATE deliveries d SET quarantined = d.quarantined - n.released, acted = d.acted + n.acted,
        ignored = d.ignored + n.ignored, elements = n.elements
      FROM unnest($1::bigint[], $2::int[], $3::int[], $4::int[], $5::text[])
-       AS n (id, released, acted, ignored, elements) WHERE d.id = n.id`,
+       AS n (id, released, acted, ignored, elements) WHERE d.id = n.id AND d.id = ANY($1::bigint[])`,
     changed.map(({ id }) => id),
     changed.map(({ released }) => released),
     changed.map(({ acted }) => acted),
@@ -287,8 +290,8 @@ export async function discardTogether(
   const ids = calls.map(([id]) => entryIdOf(id) ?? -1);
   const entries = await database.all(
     `SELECT q.id, q.task_id, q.outbox_id, coalesce(q.task_id, ${readTask}) AS of_task
-     FROM quarantine q LEFT JOIN outbox o ON o.id = q.outbox_id
-     WHERE q.id = ANY($1::bigint[]) AND q.state = 'waiting'`,
+     FROM quarantine q LEFT JOIN LATERAL (SELECT id, key, task_id FROM outbox WHERE id = q.outbox_id OFFSET 0) o ON true
+     WHERE q.id = ANY($1::bigint[]) AND q.${isWaiting}`,
     ids,
   );
   const isNotification = ({ task_id, outbox_id }: Row) => task_id === null && outbox_id === null;

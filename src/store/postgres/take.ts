@@ -10,6 +10,7 @@ import { leftToNewerMax, leftToNewerMs } from '../store-rules';
 import { takenTask } from '../task-row';
 import type { Context } from './context';
 import type { Row } from './database';
+import { isFull } from './lanes';
 
 /** What a dead process leaves is freed in pieces. */
 const freedMax = 1000;
@@ -76,26 +77,25 @@ async function readyLanes(
     `WITH expired AS (
        UPDATE tasks SET state = 'due', due_at = $1, fence = fence + 1, lease_until = NULL, taken_lane = NULL,
          taken_epoch = NULL
-       WHERE id IN (SELECT id FROM tasks WHERE lease_until <= $1 LIMIT $3 FOR NO KEY UPDATE SKIP LOCKED)
+       WHERE id = ANY(ARRAY(SELECT id FROM tasks WHERE lease_until <= $1 LIMIT $3 FOR NO KEY UPDATE SKIP LOCKED))
        RETURNING lane),
      taken AS MATERIALIZED (
        SELECT taken_lane, count(*) AS in_flight FROM tasks WHERE lease_until > $1 GROUP BY taken_lane),
      open AS NOT MATERIALIZED (
-       SELECT l.id, l.turn, l.width, l.next_due_at, coalesce(t.in_flight, 0) AS in_flight
-       FROM lanes l LEFT JOIN taken t ON t.taken_lane = l.id
-       WHERE l.open_at <= $1 AND l.open_at IS NOT NULL
-         AND NOT EXISTS (SELECT 1 FROM meta WHERE name = 'reading-on' OR (name = 'pause-until' AND value > $1))
-         AND (l.width IS NULL OR coalesce(t.in_flight, 0) < l.width)),
+       SELECT l.turn, l.next_due_at, l.id, l.width FROM lanes l
+       WHERE l.open_at <= $1 AND l.open_at IS NOT NULL AND NOT ${isFull}
+         AND NOT EXISTS (SELECT 1 FROM meta WHERE name = 'reading-on' OR (name = 'pause-until' AND value > $1))),
      left_by_older AS (
        UPDATE tasks SET due_at = greatest($1, least(coalesce(read_at, 0), $1) + $4), code = NULL
-       WHERE id IN (
+       WHERE id = ANY(ARRAY(
          SELECT id FROM tasks WHERE id = ANY(ARRAY(${leftInTurn})) AND state = 'due'
-           AND code IS NOT DISTINCT FROM 'older-normalizer' FOR NO KEY UPDATE SKIP LOCKED)
+           AND code IS NOT DISTINCT FROM 'older-normalizer' FOR NO KEY UPDATE SKIP LOCKED))
        RETURNING lane),
      freed AS MATERIALIZED (
        SELECT coalesce(array_agg(DISTINCT lane), '{}') AS lanes
        FROM (SELECT lane FROM expired UNION ALL SELECT lane FROM left_by_older) f)
-     SELECT f.lanes AS freed, r.id, r.turn, r.width, r.in_flight,
+     SELECT f.lanes AS freed, r.id, r.turn, r.width,
+       coalesce((SELECT in_flight FROM taken WHERE taken_lane = r.id), 0) AS in_flight,
        (SELECT coalesce(sum(in_flight), 0)::bigint FROM taken) AS in_flight_all
      FROM freed f LEFT JOIN LATERAL (
        SELECT * FROM (
@@ -212,7 +212,7 @@ async function saveLanes(context: Context, lanes: Lane[], freed: string[]): Prom
  */
 async function lockEmptied({ database, nowMs }: Context, ids: string[]): Promise<Set<string>> {
   const rows = await database.all(
-    `SELECT l.id, EXISTS (SELECT 1 FROM tasks t WHERE t.lane = l.id AND t.due_at <= $2) AS has_due
+    `SELECT l.id, (SELECT true FROM tasks t WHERE t.lane = l.id AND t.due_at <= $2 LIMIT 1) IS NOT NULL AS has_due
      FROM lanes l WHERE l.id = ANY($1::text[]) ORDER BY l.id FOR NO KEY UPDATE OF l`,
     ids,
     nowMs(),

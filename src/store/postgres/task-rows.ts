@@ -138,7 +138,7 @@ export async function lockTasks(
      WHERE id = ANY($1::bigint[] || ARRAY(
        SELECT t.id FROM unnest($2::text[], $3::text[]) AS n (kind, resource_id)
        CROSS JOIN LATERAL (SELECT id FROM tasks WHERE kind = n.kind AND resource_id = n.resource_id OFFSET 0) t)
-       || ARRAY(SELECT joined_to FROM tasks WHERE id = ANY($4::bigint[]) AND joined_to IS NOT NULL))
+       || ARRAY(SELECT joined_to FROM tasks WHERE id = ANY($4::bigint[])))
      ORDER BY id FOR NO KEY UPDATE`,
     ids,
     resources.map(({ kind }) => kind),

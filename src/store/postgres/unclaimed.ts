@@ -17,8 +17,9 @@ export async function lockUnclaimed(
   const places = new Map<string, string[]>();
   if (resources.length === 0) return places;
   const rows = await database.all(
-    `SELECT u.kind, u.resource_id, u.organization_id FROM unclaimed u WHERE (u.kind, u.resource_id) IN
-       (SELECT kind, resource_id FROM unnest($1::text[], $2::text[]) AS n (kind, resource_id))
+    `SELECT u.kind, u.resource_id, u.organization_id FROM unclaimed u
+     WHERE u.kind = ANY($1::text[]) AND u.resource_id = ANY($2::text[]) AND ((u.kind, u.resource_id) IN
+       (SELECT kind, resource_id FROM unnest($1::text[], $2::text[]) AS n (kind, resource_id))) IS TRUE
      ORDER BY u.kind, u.resource_id, u.organization_id FOR UPDATE OF u`,
     resources.map(({ kind }) => kind),
     resources.map(({ id }) => id),
@@ -55,8 +56,8 @@ async function keep(database: Context['database'], places: Place[]): Promise<voi
   await database.run(
     `INSERT INTO unclaimed (kind, resource_id, organization_id)
      SELECT * FROM unnest($1::text[], $2::text[], $3::text[]) AS n (kind, resource_id, organization_id)
-     WHERE NOT EXISTS (SELECT 1 FROM tasks t WHERE t.kind = n.kind AND t.resource_id = n.resource_id AND t.published
-       AND t.organization_id = n.organization_id) ORDER BY 1, 2, 3 ON CONFLICT DO NOTHING`,
+     WHERE (SELECT t.organization_id FROM tasks t WHERE t.kind = n.kind AND t.resource_id = n.resource_id AND t.published)
+       IS DISTINCT FROM n.organization_id ORDER BY 1, 2, 3 ON CONFLICT DO NOTHING`,
     ...columnsOf(places.filter(({ kind }) => kind !== 'organization-access')),
   );
 }
@@ -72,8 +73,8 @@ export interface Place {
   organizationId: string;
 }
 
-const forget = `DELETE FROM unclaimed WHERE (kind, resource_id, organization_id) IN
-  (SELECT * FROM unnest($1::text[], $2::text[], $3::text[]))`;
+const forget = `DELETE FROM unclaimed WHERE kind = ANY($1::text[]) AND resource_id = ANY($2::text[]) AND ((kind, resource_id, organization_id) IN
+  (SELECT * FROM unnest($1::text[], $2::text[], $3::text[]))) IS TRUE`;
 
 function columnsOf(places: Place[]): [string[], string[], string[]] {
   return [

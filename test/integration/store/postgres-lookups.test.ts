@@ -3,9 +3,11 @@
  * a table that has grown since from end to end.
  */
 import type { EquipmentNames } from '../../../src/model/equipment-names';
+import type { Observation } from '../../../src/model/organization';
+import type { Store } from '../../../src/model/store';
 import { openPostgres } from '../../../src/store/postgres/open-postgres';
 import { postgresSettingsFor } from '../../contract/open-postgres';
-import { deliveryOf, draftOf, heldBy, hintOf } from '../../contract/store-hand';
+import { deliveryOf, draftOf, goneBy, heldBy, hintOf, terms } from '../../contract/store-hand';
 import { describeWithNeighbour } from '../../support/neighbour';
 import { type PostgresServer, postgresAvailable, startPostgres } from '../../support/postgres';
 import { until } from '../../support/until';
@@ -110,6 +112,116 @@ describeWithNeighbour(
         name,
       );
       expect(read!.looked_at).toBeLessThan(4 * next);
+    });
+
+    /** Rows beside those that a test works on, in every table that grows: more than it may look at. */
+    const many = 4000;
+    const beside = `
+      INSERT INTO tasks (id, kind, resource_id, address, organization_id, lane, state, generation, published, wire_hash,
+        content_hash, normalizer_version, listed_in)
+        SELECT 1000000 + i, 'equipment', 'beside' || i, 'beside' || i, 'o' || i, 'o' || i, 'done', 1, true, 'w', 'c', 1, 1000000 + i
+        FROM generate_series(1, ${many}) i;
+      INSERT INTO aliases SELECT 'beside' || i, 1000000 + i FROM generate_series(1, ${many}) i;
+      INSERT INTO lanes (id) SELECT 'o' || i FROM generate_series(1, ${many}) i;
+      INSERT INTO organizations (id) SELECT 'o' || i FROM generate_series(1, ${many}) i;
+      INSERT INTO organization_history (organization_id, epoch, at, access, previous, said_by)
+        SELECT 'o' || i, 1, 0, 'active', 'active', 'operator' FROM generate_series(1, ${many}) i;
+      INSERT INTO sights SELECT 'c9', 'o' || i, 0 FROM generate_series(1, ${many}) i;
+      INSERT INTO listings (id, scope, organization_id, begun)
+        SELECT 1000000 + i, 'o' || i, 'o' || i, 1 FROM generate_series(1, ${many}) i;
+      INSERT INTO unclaimed SELECT 'equipment', 'unclaimed' || i, 'o' || i FROM generate_series(1, ${many}) i;
+      INSERT INTO sequences (key, sequence) SELECT 'o' || i || '/equipment/beside' || i, 1 FROM generate_series(1, ${many}) i;
+      INSERT INTO outbox (id, event_id, topic, key, slot, sequence, headers, value, bytes, cause, decided_at, sent_at, position, state)
+        SELECT 1000000 + i, 'e' || i, 'held', 'o' || i || '/equipment/beside' || i, 1, 1, '[]', '{}', 100, 'x', 0,
+          1e15, CASE WHEN i % 2 = 0 THEN 1000000 + i END, CASE WHEN i % 2 = 0 THEN 2 ELSE 0 END
+        FROM generate_series(1, ${many}) i;
+      INSERT INTO replayed (replay, outbox_id, task_id, at, topic, sent_at)
+        SELECT 1000000, 1000000 + i, 1000000 + i, 1e15, 'held', 0 FROM generate_series(1, ${many}) i;
+      INSERT INTO deliveries (id, received_at, body_hash, bytes, notifications, acted, ignored, quarantined, elements)
+        SELECT 1000000 + i, 0, 'h', 1, 1, 0, 1, 0, '[]' FROM generate_series(1, ${many}) i;
+      INSERT INTO hints SELECT 1000000 + i, 1, 1000000 + i, 0 FROM generate_series(1, ${many}) i;
+      INSERT INTO reads (task_id, fence, generation, outcome, event_id, at)
+        SELECT 1000000 + i, 1, 0, 'published', 'e' || i, 0 FROM generate_series(1, ${many}) i;
+      INSERT INTO quarantine (what, reason, path, task_id, at)
+        SELECT 'task', 'no-access', '', 1000000 + i, 1e15 FROM generate_series(1, ${many}) i`;
+
+    /** Works once on what was counted as empty, and once beside many rows. What it looked at, of the tables of which that is much. */
+    const lookedAtMuch = async (
+      work: (store: Store, nth: number, later: (ms: number) => void) => Promise<void>,
+    ) => {
+      const name = await server.createDatabase();
+      let nowMs = Date.UTC(2026);
+      const open = () => openPostgres(postgresSettingsFor(server.url(name)), () => nowMs);
+      const later = (ms: number) => {
+        nowMs += ms;
+      };
+      await (await open()).close();
+      // As it is once a session has made a statement a few times.
+      await server.query(`ALTER DATABASE ${name} SET plan_cache_mode = force_generic_plan`);
+      await server.query('ANALYZE', name);
+      const store = await open();
+      await work(store, 1, later);
+      await server.query(beside, name);
+      await work(store, 2, later);
+      await store.close();
+      const sessions = `SELECT 1 FROM pg_stat_activity WHERE datname = '${name}' AND pid <> pg_backend_pid()`;
+      await until(async () => (await server.query(sessions)).length === 0, { withinMs: 20_000 });
+      const read = await server.query(
+        `SELECT relname AS name FROM pg_stat_user_tables WHERE idx_tup_fetch + seq_tup_read >= ${many}`,
+        name,
+      );
+      return read.map((row) => row.name);
+    };
+
+    /** From hints to what is sent. */
+    const publish = async (store: Store, ids: string[], later: (ms: number) => void) => {
+      const hints = ids.map((id) => hintOf(id));
+      await store.put(deliveryOf(Date.UTC(2026), hints, { messageId: ids.join() }));
+      const finish = { connectionId: 'c1', traceparent: null, reconciled: false, settleMs: 0 };
+      for (const task of await store.take(100))
+        await store.finish({
+          ...heldBy(task),
+          draft: draftOf(task.address.split('/').at(-1)!, 'a'),
+          ...finish,
+        });
+      const rows = await store.pickUnsent(1000, 1e9, [{ topic: 'held', partition: 0, partitions: 1 }]);
+      await store.markSent(rows.map(({ row }) => ({ row, partition: 0, offset: `${row}` })));
+      later(10_000);
+      // What waited from before goes first.
+      return rows.map(({ row }) => row).slice(-ids.length);
+    };
+
+    test('deliveries, claims, endings and the relay look at what they work on, whatever else there is', async () => {
+      const work = async (store: Store, nth: number, later: (ms: number) => void) => {
+        await publish(store, [`${nth}-1`, `${nth}-2`], later);
+        const hints = [1, 2, 3].map((id) => hintOf(`${nth}-${id}`));
+        await store.put(deliveryOf(Date.UTC(2026), hints, { messageId: `${nth}` }));
+        const [gone, absent, refused] = await store.take(3);
+        await store.finishGone(goneBy(gone!));
+        await store.foundAbsent({ ...heldBy(absent!), againInMs: 1000 });
+        const probe = { organizationId: '4711', refusedAddress: refused!.address, connectionId: 'c1' };
+        const wait = { dueInMs: 0, agedMs: 0, detail: null };
+        await store.giveBack({ ...heldBy(refused!), code: 'action-required', probe, ...wait });
+        await store.nextDueInMs('task');
+        for (const found of [terms, { cause: null }]) {
+          const { epoch } = (await store.access('4711'))!;
+          await store.observe({ organizationId: '4711', epoch, found, by: 'probe' } as Observation);
+        }
+        later(60_000);
+        for (const task of await store.take(3))
+          await store.quarantineTask({
+            ...heldBy(task),
+            reason: 'no-access',
+            path: '',
+            detail: null,
+            raw: null,
+          });
+        const [unsent] = await store.pickUnsent(1, 1e9, [{ topic: 'held', partition: 0, partitions: 1 }]);
+        await store.quarantineRecord(unsent!.row, 'record-refused', 'no');
+        for (const { id } of await store.listQuarantine({ limit: 9, after: null }))
+          await store.releaseQuarantine(id);
+      };
+      expect(await lookedAtMuch(work)).toEqual([]);
     });
 
     test('an address that has lost its task is the fault of the delivery that names it alone', async () => {
