@@ -60,7 +60,8 @@ async function lockListed(
   const addresses = [...page.drafts, ...page.hints].flatMap(({ address }) => address ?? []);
   const resources = [...page.drafts, ...page.hints.flatMap(({ resource }) => resource ?? [])];
   const aliases = await context.database.all(
-    `SELECT a.address, coalesce(o.joined_to, o.id) AS id FROM aliases a JOIN tasks o ON o.id = a.task_id
+    `SELECT a.address, coalesce(o.joined_to, o.id) AS id FROM aliases a
+     CROSS JOIN LATERAL (SELECT id, joined_to FROM tasks WHERE id = a.task_id OFFSET 0) o
      WHERE a.address = ANY($1::text[])`,
     addresses,
   );

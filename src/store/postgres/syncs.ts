@@ -144,15 +144,19 @@ export async function compareListed(
 ): Promise<number[]> {
   const rows = await context.database.all(
     `WITH same AS (
-       SELECT t.id, n.place FROM unnest($3::text[], $4::text[], $5::text[], $6::text[], $7::int[]) WITH ORDINALITY
-         AS n (kind, resource_id, organization_id, wire_hash, normalizer_version, place)
-       JOIN tasks t ON t.kind = n.kind AND t.resource_id = n.resource_id AND t.wire_hash = n.wire_hash
-         AND t.normalizer_version = n.normalizer_version AND t.organization_id = n.organization_id
-         AND t.published AND NOT t.deleted AND t.state NOT IN ('quarantined', 'taken')
-         AND t.code IS DISTINCT FROM 'absent-once'
-       ORDER BY t.id FOR NO KEY UPDATE OF t),
+       SELECT t.id, n.place FROM (
+         SELECT k.id, n.* FROM unnest($3::text[], $4::text[], $5::text[], $6::text[], $7::int[]) WITH ORDINALITY
+           AS n (kind, resource_id, organization_id, wire_hash, normalizer_version, place)
+         CROSS JOIN LATERAL (SELECT id FROM tasks WHERE kind = n.kind AND resource_id = n.resource_id OFFSET 0) k
+         ORDER BY k.id) n
+       CROSS JOIN LATERAL (
+         SELECT id FROM tasks WHERE id = n.id AND wire_hash = n.wire_hash AND normalizer_version = n.normalizer_version
+           AND organization_id IS NOT DISTINCT FROM n.organization_id AND published AND NOT deleted
+           AND state NOT IN ('quarantined', 'taken') AND code IS DISTINCT FROM 'absent-once'
+         FOR NO KEY UPDATE) t),
      marked AS (UPDATE tasks t SET listed_run = $1, listed_in = $2, shown_by = $8,
-       absent_since = CASE WHEN t.connection_id = $8 THEN t.absent_since END FROM same s WHERE t.id = s.id)
+       absent_since = CASE WHEN t.connection_id = $8 THEN t.absent_since END
+       FROM same s WHERE t.id = s.id AND t.id = ANY(ARRAY(SELECT id FROM same)))
      SELECT place FROM same`,
     run,
     listingId,
@@ -185,7 +189,7 @@ export async function hintAbsent(
        SELECT id FROM tasks WHERE id = ANY($1::bigint[]) AND state = 'done' ORDER BY id FOR NO KEY UPDATE)
      UPDATE tasks t SET state = 'due', due_at = greatest($2, least(coalesce(t.read_at, 0), $2) + $3), settling = false,
        reconciled = true, traceparent = NULL
-     FROM absent a WHERE t.id = a.id RETURNING t.lane, t.due_at`,
+     FROM absent a WHERE t.id = a.id AND t.id = ANY($1::bigint[]) RETURNING t.lane, t.due_at`,
     absent,
     context.nowMs(),
     context.settings.readGapMs,
@@ -207,10 +211,11 @@ async function absentOf(
   limit: number,
 ): Promise<number[]> {
   const begun = await database.get('SELECT revision FROM sync_runs WHERE id = $1', run);
-  const known = `t.organization_id = $1 AND t.kind = $2 AND t.published AND NOT t.deleted AND t.state = 'done'
+  const known = `t.organization_id = $1 AND t.kind IS NOT DISTINCT FROM $2 AND t.published AND NOT t.deleted AND t.state = 'done'
     AND t.accepted_revision <= $3`;
   const rows = await database.all(
-    `SELECT t.id, t.read_at FROM listings l JOIN tasks t ON t.listed_in = l.id
+    `SELECT t.id, t.read_at FROM tasks t
+     CROSS JOIN LATERAL (SELECT organization_id, ended, whole FROM listings WHERE id = t.listed_in OFFSET 0) l
      WHERE l.organization_id = $1 AND ${known} AND NOT (l.ended = $4 AND t.listed_run >= l.whole)
      UNION ALL
      SELECT t.id, t.read_at FROM tasks t WHERE t.listed_in IS NULL AND ${known}
@@ -226,7 +231,7 @@ async function absentOf(
 
 async function knownOf({ database }: Context, organizationId: string, kind: ResourceKind): Promise<number> {
   const counted = await database.get(
-    `SELECT count(*) AS known FROM tasks WHERE organization_id = $1 AND kind = $2 AND published AND NOT deleted`,
+    `SELECT count(*) AS known FROM tasks WHERE organization_id = $1 AND kind IS NOT DISTINCT FROM $2 AND published AND NOT deleted`,
     organizationId,
     kind,
   );

@@ -7,7 +7,7 @@ import type { Observation } from '../../../src/model/organization';
 import type { Store } from '../../../src/model/store';
 import { openPostgres } from '../../../src/store/postgres/open-postgres';
 import { postgresSettingsFor } from '../../contract/open-postgres';
-import { deliveryOf, draftOf, goneBy, heldBy, hintOf, terms } from '../../contract/store-hand';
+import { deliveryOf, draftOf, emptyRun, goneBy, heldBy, hintOf, terms } from '../../contract/store-hand';
 import { describeWithNeighbour } from '../../support/neighbour';
 import { type PostgresServer, postgresAvailable, startPostgres } from '../../support/postgres';
 import { until } from '../../support/until';
@@ -220,6 +220,36 @@ describeWithNeighbour(
         await store.quarantineRecord(unsent!.row, 'record-refused', 'no');
         for (const { id } of await store.listQuarantine({ limit: 9, after: null }))
           await store.releaseQuarantine(id);
+      };
+      expect(await lookedAtMuch(work)).toEqual([]);
+    });
+
+    test('a page of a listing looks at what it shows, whatever else there is', async () => {
+      const work = async (store: Store, nth: number, later: (ms: number) => void) => {
+        await publish(store, [`${nth}`], later);
+        const { run } = await store.beginRun({ organizationId: '4711', full: false });
+        const scope = { scope: `4711/${nth}`, organizationId: '4711' };
+        const { listings, revision } = await store.openListings(run, [scope]);
+        const listingId = listings[0]!.id;
+        const of = { kind: 'equipment' as const, organizationId: '4711', normalizerVersion: 1 };
+        const seen = [
+          { ...of, id: `${nth}`, wireHash: 'a' },
+          { ...of, id: `${nth}-new`, wireHash: 'a' },
+        ];
+        expect(await store.compareListed(run, listingId, seen, 'c1')).toEqual([1]);
+        const hint = {
+          resource: null,
+          address: hintOf(`${nth}`).address,
+          organizationId: '4711',
+          modifiedTime: null,
+        };
+        const after = { end: true, whole: true, changeToken: null } as const;
+        await store.finishPage({
+          ...{ run, revision, listingId, connectionId: 'c1', after },
+          ...{ drafts: [draftOf(`${nth}-new`, 'b')], hints: [hint] },
+        });
+        await store.hintAbsent(run, '4711', 'equipment', 0.05);
+        await store.endRun(run, emptyRun, true);
       };
       expect(await lookedAtMuch(work)).toEqual([]);
     });
