@@ -66,12 +66,12 @@ export async function selectReplay(
   ))!;
   const rows = await database.all(
     `SELECT ${selectedBy(isNewest, withReading ? readTask : null)}
-     FROM outbox o JOIN sequences s ON s.key = o.key
+     FROM outbox o CROSS JOIN LATERAL (SELECT * FROM sequences WHERE key = o.key OFFSET 0) s
      WHERE o.id > $1 AND o.id <= $2 AND o.state < 3
        AND ($3::text[] IS NULL OR o.event_id = ANY($3)) AND ($4::text[] IS NULL OR o.key = ANY($4))
        AND ($5::text IS NULL OR split_part(o.key, '/', 1) = $5) AND ($6::text IS NULL OR o.topic LIKE $6)
-       AND ($7::bigint IS NULL OR NOT EXISTS (
-         SELECT 1 FROM replayed r WHERE r.outbox_id = o.id AND r.replay = $7))
+       AND ($7::bigint IS NULL OR (
+         SELECT true FROM replayed r WHERE r.outbox_id = o.id AND r.replay = $7 LIMIT 1) IS NULL)
      ORDER BY o.id`,
     after,
     looked.last ?? after,
@@ -117,7 +117,8 @@ export async function readAgain(context: Context, step: ReplayStep, rows: number
   const { database, settings } = context;
   const nowMs = context.nowMs();
   const known = await database.all(
-    `SELECT t.id, t.lane FROM outbox o JOIN tasks t ON t.id = ${readTask} WHERE o.id = ANY($1::bigint[])`,
+    `SELECT t.id, t.lane FROM outbox o CROSS JOIN LATERAL (SELECT id, lane FROM tasks WHERE id = ${readTask} OFFSET 0) t
+     WHERE o.id = ANY($1::bigint[])`,
     rows,
   );
   const lanes = known.map(({ lane }) => lane);
@@ -219,12 +220,13 @@ async function newestOf({ database }: Context, rows: number[]): Promise<Row[]> {
   // Whoever raises a floor is waited for, and waits.
   await database.run('LOCK TABLE sequences IN ROW EXCLUSIVE MODE');
   await database.all(
-    `SELECT key FROM sequences WHERE key IN (SELECT key FROM outbox WHERE id = ANY($1::bigint[]))
+    `SELECT key FROM sequences WHERE key = ANY(ARRAY(SELECT key FROM outbox WHERE id = ANY($1::bigint[])))
      ORDER BY key FOR NO KEY UPDATE`,
     rows,
   );
   return database.all(
-    `SELECT o.id, o.topic, ${readTask} AS task_id, o.state, o.log_offset FROM outbox o JOIN sequences s ON s.key = o.key
+    `SELECT o.id, o.topic, ${readTask} AS task_id, o.state, o.log_offset FROM outbox o
+     CROSS JOIN LATERAL (SELECT * FROM sequences WHERE key = o.key OFFSET 0) s
      WHERE o.id = ANY($1::bigint[]) AND ${isNewest} ORDER BY o.id`,
     rows,
   );

@@ -254,6 +254,21 @@ describeWithNeighbour(
       expect(await lookedAtMuch(work)).toEqual([]);
     });
 
+    test('a replay looks at what it sends again and has read, whatever else there is', async () => {
+      const all = { events: null, keys: null, organizationId: null, kind: null };
+      const work = async (store: Store, nth: number, later: (ms: number) => void) => {
+        const rows = await publish(store, [`${nth}-1`, `${nth}-2`, `${nth}-3`], later);
+        const { replay, counts } = await store.beginReplay(`${nth}`);
+        const selection = { ...all, withReading: true, notSentBy: replay };
+        const { events } = await store.selectReplay(selection, rows[0]! - 1, rows.at(-1)!, 10);
+        expect(events).toHaveLength(3);
+        const [sent, read] = [events.slice(0, 1), events.slice(1)].map((some) => some.map(({ row }) => row));
+        await store.resendNewest({ replay, counts, after: rows[0]! }, sent!);
+        await store.readAgain({ replay, counts, after: rows.at(-1)! }, read!);
+      };
+      expect(await lookedAtMuch(work)).toEqual([]);
+    });
+
     test('an address that has lost its task is the fault of the delivery that names it alone', async () => {
       const name = await server.createDatabase();
       const store = await openPostgres(postgresSettingsFor(server.url(name)), () => Date.UTC(2026));
