@@ -66,8 +66,8 @@ async function changed(
 ): Promise<void> {
   await touchConnections(context);
   const refused = await context.database.all(
-    `SELECT o.id FROM organizations o JOIN sights s ON s.organization_id = o.id
-     WHERE s.connection_id = $1 AND o.access = 'reauthorize'`,
+    `SELECT o.id FROM organizations o WHERE o.access = 'reauthorize' AND (
+       SELECT true FROM sights s WHERE s.connection_id = $1 AND s.organization_id = o.id)`,
     connectionId,
   );
   const ids = refused.map(({ id }) => id as string);
@@ -88,7 +88,8 @@ export async function connectionsMark({ database }: Context): Promise<string> {
 }
 
 const columns = `id, user_name, auth, sealed_token, sealed_token_secret, sealed_refresh, expires_at, status,
-  ARRAY(SELECT s.organization_id FROM sights s WHERE s.connection_id = c.id ORDER BY 1) AS organizations`;
+  ARRAY(SELECT s.id FROM (
+    SELECT organization_id AS id FROM sights WHERE connection_id = c.id OFFSET 0) s ORDER BY 1) AS organizations`;
 
 /** Those that were revoked stay as empty rows, so that the settings do not bring them back. */
 export async function listConnections({ database }: Context): Promise<SealedConnection[]> {
@@ -192,15 +193,18 @@ export async function revokeConnection(
   return { observed };
 }
 
+/** Of a sight that is named so. */
+const isValid = (sight: string) =>
+  `(SELECT c.status = 'valid' FROM connections c WHERE c.id = ${sight}.connection_id)`;
+
 /** What was listed through this connection, or is lost to it, is listed through another that sees it, and stays with that one. */
 async function passOn(context: Context, connectionId: string, among: string[]): Promise<void> {
   await lockOrganizations(context, among);
   await context.database.run(
     `UPDATE organizations o SET connection_id = n.other
-     FROM (SELECT s.organization_id AS id, min(c.id) AS other FROM sights s
-       JOIN connections c ON c.id = s.connection_id AND c.status = 'valid'
-       WHERE s.organization_id = ANY($2::text[]) GROUP BY 1) n
-     WHERE o.id = n.id AND o.connection_id = $1`,
+     FROM (SELECT s.organization_id AS id, min(s.connection_id) AS other FROM sights s
+       WHERE s.organization_id = ANY($2::text[]) AND ${isValid('s')} GROUP BY 1) n
+     WHERE o.id = n.id AND o.id = ANY($2::text[]) AND o.connection_id = $1`,
     connectionId,
     among,
   );
@@ -222,9 +226,9 @@ async function blockThoseAlone(
   by: 'grant' | 'operator',
 ): Promise<Observed[]> {
   const alone = await context.database.all(
-    `SELECT s.organization_id AS id FROM sights s WHERE s.connection_id = $1 AND NOT EXISTS (
-       SELECT 1 FROM sights o JOIN connections c ON c.id = o.connection_id
-       WHERE o.organization_id = s.organization_id AND c.status = 'valid') ORDER BY 1`,
+    `SELECT s.organization_id AS id FROM sights s WHERE s.connection_id = $1 AND (
+       SELECT true FROM sights o WHERE o.organization_id = s.organization_id AND ${isValid('o')} LIMIT 1) IS NULL
+     ORDER BY 1`,
     connectionId,
   );
   const waitsFor = alone.map(({ id }) => [id as string, { connectionId, message }] as const);
@@ -265,8 +269,8 @@ export async function keepSights(
 ): Promise<{ observed: Observed[] }> {
   const lost = await context.database.all(
     `DELETE FROM sights s WHERE s.connection_id = $1 AND NOT (s.organization_id = ANY($2::text[]))
-       AND EXISTS (SELECT 1 FROM sights o JOIN connections c ON c.id = o.connection_id
-         WHERE o.organization_id = s.organization_id AND c.id <> $1 AND c.status <> 'revoked')
+       AND (SELECT true FROM sights o WHERE o.organization_id = s.organization_id AND o.connection_id <> $1
+         AND (SELECT c.status <> 'revoked' FROM connections c WHERE c.id = o.connection_id) LIMIT 1)
      RETURNING s.organization_id AS id`,
     connectionId,
     organizations,
@@ -276,9 +280,9 @@ export async function keepSights(
   const unread = await context.database.all(
     `SELECT DISTINCT ON (s.organization_id) s.organization_id AS id, c.id AS connection_id, c.refused_message AS message
      FROM sights s JOIN connections c ON c.id = s.connection_id AND c.status = 'refused'
-     WHERE s.organization_id = ANY($1::text[]) AND NOT EXISTS (
-       SELECT 1 FROM sights o JOIN connections v ON v.id = o.connection_id
-       WHERE o.organization_id = s.organization_id AND v.status = 'valid') ORDER BY 1, 2`,
+     WHERE s.organization_id = ANY($1::text[]) AND (
+       SELECT true FROM sights o WHERE o.organization_id = s.organization_id AND ${isValid('o')} LIMIT 1) IS NULL
+     ORDER BY 1, 2`,
     ids,
   );
   // Elsewhere it must be known, too, that nothing is asked through this one any more.

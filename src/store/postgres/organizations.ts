@@ -37,15 +37,15 @@ export async function learn(
     `UPDATE organizations o SET name = coalesce(n.name, o.name),
        connection_id = CASE WHEN ${isTakenOver} THEN n.connection_id ELSE o.connection_id END
      FROM unnest($1::text[], $2::text[], $3::text[]) AS n (id, name, connection_id)
-     WHERE o.id = n.id AND (n.name IS DISTINCT FROM o.name OR ${isTakenOver})`,
+     WHERE o.id = n.id AND o.id = ANY($1::text[]) AND (n.name IS DISTINCT FROM o.name OR ${isTakenOver})`,
     ids,
     ids.map((id) => storable(names.get(id) ?? null)),
     ids.map((id) => connections.get(id)!),
   );
   const shown = [organizations.map(({ connectionId }) => connectionId), organizations.map(({ id }) => id)];
   const shownAnew = await context.database.all(
-    `SELECT DISTINCT id FROM unnest($1::text[], $2::text[]) AS n (connection_id, id) WHERE NOT EXISTS (
-       SELECT 1 FROM sights s WHERE s.connection_id = n.connection_id AND s.organization_id = n.id)`,
+    `SELECT DISTINCT id FROM unnest($1::text[], $2::text[]) AS n (connection_id, id) WHERE (
+       SELECT true FROM sights s WHERE s.connection_id = n.connection_id AND s.organization_id = n.id) IS NULL`,
     ...shown,
   );
   await context.database.run(
@@ -130,9 +130,9 @@ export async function revokedConnections({ database }: Context): Promise<Set<str
 
 /** Is `o` kept with the connection that `n` names from now on? While it is kept with a valid one that sees it, with none else. */
 const isTakenOver = `(o.connection_id IS NULL
-  OR EXISTS (SELECT 1 FROM connections c WHERE c.id = n.connection_id AND c.status = 'valid')
-    AND NOT EXISTS (SELECT 1 FROM sights s JOIN connections c ON c.id = s.connection_id AND c.status = 'valid'
-      WHERE s.connection_id = o.connection_id AND s.organization_id = o.id))`;
+  OR (SELECT c.status = 'valid' FROM connections c WHERE c.id = n.connection_id)
+    AND ((SELECT c.status = 'valid' FROM connections c WHERE c.id = o.connection_id)
+      AND (SELECT true FROM sights s WHERE s.connection_id = o.connection_id AND s.organization_id = o.id)) IS NOT TRUE)`;
 
 /** With how many tasks wait for an organization `o` that is not active. */
 const organizationColumns = `${isForgotten} AS forgotten, o.id, o.name, o.access, o.causes, o.connection_id, o.was_read,

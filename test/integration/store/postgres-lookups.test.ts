@@ -7,7 +7,16 @@ import type { Observation } from '../../../src/model/organization';
 import type { Store } from '../../../src/model/store';
 import { openPostgres } from '../../../src/store/postgres/open-postgres';
 import { postgresSettingsFor } from '../../contract/open-postgres';
-import { deliveryOf, draftOf, emptyRun, goneBy, heldBy, hintOf, terms } from '../../contract/store-hand';
+import {
+  deliveryOf,
+  draftOf,
+  emptyRun,
+  goneBy,
+  heldBy,
+  hintOf,
+  sealedConnection,
+  terms,
+} from '../../contract/store-hand';
 import { describeWithNeighbour } from '../../support/neighbour';
 import { type PostgresServer, postgresAvailable, startPostgres } from '../../support/postgres';
 import { until } from '../../support/until';
@@ -267,6 +276,21 @@ describeWithNeighbour(
         await store.readAgain({ replay, counts, after: rows.at(-1)! }, read!);
       };
       expect(await lookedAtMuch(work)).toEqual([]);
+    });
+
+    test('what listings show to a connection, and its grant, look at its organizations, whatever else there is', async () => {
+      const work = async (store: Store, nth: number) => {
+        const connectionId = `c${nth}`;
+        await store.saveConnection(sealedConnection(connectionId));
+        for (const id of ['4711', `${nth}`]) await store.learn([{ id, name: id, connectionId }]);
+        expect((await store.listConnections()).at(-1)!.organizations).toEqual([`${nth}`, '4711']);
+        await store.keepSights(connectionId, [`${nth}`]);
+        const { observed } = await store.refuseConnection(connectionId, null, 's');
+        expect(observed.length).toBeGreaterThan(0);
+        await store.acceptConnection(connectionId);
+      };
+      // All are read whose consent may have come back.
+      expect(await lookedAtMuch(work)).toEqual(['organizations']);
     });
 
     test('an address that has lost its task is the fault of the delivery that names it alone', async () => {
