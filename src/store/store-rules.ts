@@ -122,7 +122,7 @@ export const unpublishedOf = (of: string, readTask: string): string => `SELECT $
 
 /** Of `quarantine`: a refused record is kept that nothing else tells the end of, as long as a read tells of that record. */
 export const tellsRecord =
-  'EXISTS (SELECT 1 FROM outbox o WHERE o.id = quarantine.outbox_id AND o.state = 3)';
+  'coalesce((SELECT o.state = 3 FROM outbox o WHERE o.id = quarantine.outbox_id), false)';
 
 /** The counts with which a replay begins. */
 export function nothingReplayed(): ReplayCounts {

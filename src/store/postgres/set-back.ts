@@ -51,7 +51,8 @@ async function nearerProbes({ database, settings }: Context, nowMs: number): Pro
        probe_lease_until = CASE WHEN probed_at > $1 AND probe_lease_until > 0
          THEN ${anew('probe_lease_until', 'probed_at')} ELSE probe_lease_until END,
        probed_at = least(probed_at, $1)
-     WHERE id IN (SELECT id FROM organizations WHERE probed_at > $1 OR probe_at > $1 + $2 ORDER BY id FOR NO KEY UPDATE)`,
+     WHERE id = ANY(ARRAY(
+       SELECT id FROM organizations WHERE probed_at > $1 OR probe_at > $1 + $2 ORDER BY id FOR NO KEY UPDATE))`,
     nowMs,
     settings.probeMsMax,
   );
@@ -80,13 +81,14 @@ async function nearerTasks(context: Context, nowMs: number): Promise<number> {
          LIMIT $3) t LIMIT $3),
      taken AS MATERIALIZED (SELECT id FROM tasks WHERE lease_until > $1 AND read_at > $1),
      locked AS (
-       SELECT id FROM tasks WHERE id IN (SELECT id FROM ahead UNION ALL SELECT id FROM taken) ORDER BY id FOR NO KEY UPDATE)
+       SELECT id FROM tasks WHERE id = ANY(ARRAY(SELECT id FROM ahead UNION ALL SELECT id FROM taken))
+       ORDER BY id FOR NO KEY UPDATE)
      UPDATE tasks t SET
        due_at = CASE WHEN state = 'due' THEN $1::bigint + $2::bigint WHEN due_at IS NOT NULL THEN ${anew('due_at', 'read_at')} END,
        lease_until = CASE WHEN lease_until IS NOT NULL THEN ${anew('lease_until', 'read_at')} END,
        read_at = CASE WHEN read_at > $1 THEN $1 ELSE read_at END,
        absent_since = CASE WHEN absent_since > $1 THEN $1 ELSE absent_since END
-     FROM locked WHERE t.id = locked.id RETURNING t.lane, t.due_at`,
+     FROM locked WHERE t.id = locked.id AND t.id = ANY(ARRAY(SELECT id FROM locked)) RETURNING t.lane, t.due_at`,
     nowMs,
     context.settings.readGapMs,
     nearerMax,

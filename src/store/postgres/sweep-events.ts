@@ -25,9 +25,10 @@ export async function sweepEvents(context: Context): Promise<number> {
   const size = await countLog(context, rowsMax, after === 0);
   if (!size.whole && after === 0) return 0;
   const rows = await database.all(
-    `SELECT o.id, o.position, o.sent_at, o.bytes, o.sequence < ${newestNumber} AND NOT EXISTS (
-         SELECT 1 FROM outbox u WHERE u.state = 0 AND u.key = o.key AND u.sequence > o.sequence) AS superseded
-     FROM outbox o JOIN sequences s ON s.key = o.key WHERE o.position > $1 ORDER BY o.position LIMIT $2`,
+    `SELECT o.id, o.position, o.sent_at, o.bytes, o.sequence < ${newestNumber} AND (
+         SELECT true FROM outbox u WHERE u.state = 0 AND u.key BETWEEN o.key AND o.key AND u.sequence > o.sequence
+         ORDER BY u.key LIMIT 1) IS NULL AS superseded
+     FROM outbox o CROSS JOIN LATERAL (SELECT * FROM sequences WHERE key = o.key OFFSET 0) s WHERE o.position > $1 ORDER BY o.position LIMIT $2`,
     after,
     rowsMax,
   );
@@ -87,8 +88,8 @@ async function markReads({ database }: Context, gone: Row[]): Promise<void> {
     return fence === null ? [] : [{ ...event, fence }];
   }) as { task_id: number; fence: number; event_id: string }[];
   await database.run(
-    `UPDATE reads r SET swept = true FROM unnest($1::bigint[], $2::bigint[], $3::text[]) AS e (task_id, fence, event_id)
-     WHERE r.task_id = e.task_id AND r.fence = e.fence AND r.event_id = e.event_id`,
+    `UPDATE reads SET swept = true WHERE task_id = ANY($1::bigint[])
+       AND ((task_id, fence, event_id) IN (SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[]))) IS TRUE`,
     read.map(({ task_id }) => task_id),
     read.map(({ fence }) => fence),
     read.map(({ event_id }) => event_id),

@@ -10,6 +10,7 @@ import { newestNumber, tellsRecord, walkEnded } from '../store-rules';
 import type { Context, InTransaction } from './context';
 import type { Row } from './database';
 import { uncount } from './log-size';
+import { isWaiting } from './quarantine-entries';
 import { bringNearer } from './set-back';
 import { raiseFloor, sweepEvents } from './sweep-events';
 import { noteSwept, sweptUntil } from './swept-until';
@@ -44,9 +45,9 @@ async function endRound(context: Context): Promise<boolean> {
 async function sweepSettled(context: Context): Promise<Swept> {
   const { database, settings } = context;
   const entries = await database.run(
-    `DELETE FROM quarantine WHERE id IN (
+    `DELETE FROM quarantine WHERE id = ANY(ARRAY(
        SELECT id FROM quarantine WHERE state <> 'waiting' AND what <> 'notification' AND at < $1
-         AND NOT ${tellsRecord} LIMIT $2)`,
+         AND NOT ${tellsRecord} LIMIT $2))`,
     context.nowMs() - settings.journalMs,
     rowsMax,
   );
@@ -57,7 +58,7 @@ async function sweepSettled(context: Context): Promise<Swept> {
     context.nowMs() - alertMs,
   );
   const replayed = await database.run(
-    'DELETE FROM replayed WHERE id IN (SELECT id FROM replayed ORDER BY id LIMIT $2) AND at < $1',
+    'DELETE FROM replayed WHERE id = ANY(ARRAY(SELECT id FROM replayed ORDER BY id LIMIT $2)) AND at < $1',
     context.nowMs() - settings.journalMs,
     rowsMax,
   );
@@ -72,12 +73,12 @@ async function sweepSettled(context: Context): Promise<Swept> {
  */
 async function sweepAside(context: Context): Promise<number> {
   const gone = await context.database.all(
-    `DELETE FROM outbox WHERE id IN (
+    `DELETE FROM outbox WHERE id = ANY(ARRAY(
        SELECT o.id FROM outbox o WHERE o.state > 2 AND o.decided_at < $1
-         AND NOT EXISTS (SELECT 1 FROM quarantine q WHERE q.outbox_id = o.id AND q.state = 'waiting')
-         AND NOT EXISTS (SELECT 1 FROM reads r WHERE r.task_id = o.task_id AND r.event_id = o.event_id)
+         AND (SELECT true FROM quarantine q WHERE q.outbox_id = o.id AND ${isWaiting} LIMIT 1) IS NULL
+         AND (SELECT true FROM reads r WHERE r.task_id = o.task_id AND r.event_id = o.event_id LIMIT 1) IS NULL
          AND (o.position IS NULL OR o.sequence < (SELECT ${newestNumber} FROM sequences s WHERE s.key = o.key))
-       ORDER BY o.id LIMIT $2) AND state > 2 RETURNING position, bytes`,
+       ORDER BY o.id LIMIT $2)) AND state > 2 RETURNING position, bytes`,
     context.nowMs() - context.settings.journalMs,
     rowsMax,
   );
@@ -104,8 +105,8 @@ async function sweepReads(context: Context): Promise<number> {
   const gone = await database.run(
     `DELETE FROM reads r WHERE (task_id, fence) > ($1::bigint, $2::bigint)
        AND (task_id, fence) <= ($3::bigint, $4::bigint) AND at < $5
-       AND NOT EXISTS (SELECT 1 FROM hints h WHERE h.task_id = r.task_id AND h.generation <= r.generation)
-       AND NOT EXISTS (SELECT 1 FROM outbox o WHERE o.event_id = r.event_id AND o.state < 3)`,
+       AND (SELECT true FROM hints h WHERE h.task_id = r.task_id AND h.generation <= r.generation LIMIT 1) IS NULL
+       AND (SELECT true FROM outbox o WHERE o.event_id = r.event_id AND o.state < 3 LIMIT 1) IS NULL`,
     ...from,
     last?.task_id ?? Number.MAX_SAFE_INTEGER,
     last?.fence ?? 0,
@@ -130,8 +131,8 @@ async function sweepDeliveries(context: Context): Promise<number> {
   const rows = await database.all(
     `SELECT id, received_at, elements, waits FROM (
        SELECT d.id, d.received_at, d.elements, d.notifications,
-         sum(d.notifications) OVER (ORDER BY d.id) AS until, EXISTS (
-           SELECT 1 FROM quarantine q WHERE q.delivery_id = d.id AND q.state = 'waiting') AS waits
+         sum(d.notifications) OVER (ORDER BY d.id) AS until, (
+           SELECT true FROM quarantine q WHERE q.delivery_id = d.id AND ${isWaiting} LIMIT 1) IS NOT NULL AS waits
        FROM (SELECT id, received_at, elements, notifications FROM deliveries WHERE id > $1 ORDER BY id LIMIT $2) d) p
      WHERE until - notifications < $3 ORDER BY id`,
     after,
@@ -147,8 +148,8 @@ async function sweepDeliveries(context: Context): Promise<number> {
   const tasks = await lockTasksOf(context, gone);
   await foldHints(context, tasks, deliveries);
   await database.run(
-    `DELETE FROM reads r WHERE r.task_id = ANY($1::bigint[]) AND r.at < $2 AND NOT EXISTS (
-       SELECT 1 FROM hints h WHERE h.task_id = r.task_id AND h.generation <= r.generation)`,
+    `DELETE FROM reads r WHERE r.task_id = ANY($1::bigint[]) AND r.at < $2 AND (
+       SELECT true FROM hints h WHERE h.task_id = r.task_id AND h.generation <= r.generation LIMIT 1) IS NULL`,
     tasks,
     beforeMs,
   );
@@ -173,7 +174,7 @@ async function foldHints({ database }: Context, tasks: number[], deliveries: num
      UPDATE tasks t SET folded = t.folded + f.count,
        folded_first_at = least(CASE WHEN t.folded > 0 THEN t.folded_first_at END, f.first),
        folded_last_at = greatest(CASE WHEN t.folded > 0 THEN t.folded_last_at END, f.last)
-     FROM folded f WHERE t.id = f.task_id`,
+     FROM folded f WHERE t.id = f.task_id AND t.id = ANY($1::bigint[])`,
     tasks,
     deliveries,
   );

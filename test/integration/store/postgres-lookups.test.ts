@@ -157,6 +157,7 @@ describeWithNeighbour(
     /** Works once on what was counted as empty, and once beside many rows. What it looked at, of the tables of which that is much. */
     const lookedAtMuch = async (
       work: (store: Store, nth: number, later: (ms: number) => void) => Promise<void>,
+      most = many,
     ) => {
       const name = await server.createDatabase();
       let nowMs = Date.UTC(2026);
@@ -176,7 +177,7 @@ describeWithNeighbour(
       const sessions = `SELECT 1 FROM pg_stat_activity WHERE datname = '${name}' AND pid <> pg_backend_pid()`;
       await until(async () => (await server.query(sessions)).length === 0, { withinMs: 20_000 });
       const read = await server.query(
-        `SELECT relname AS name FROM pg_stat_user_tables WHERE idx_tup_fetch + seq_tup_read >= ${many}`,
+        `SELECT relname AS name FROM pg_stat_user_tables WHERE idx_tup_fetch + seq_tup_read >= ${most}`,
         name,
       );
       return read.map((row) => row.name);
@@ -291,6 +292,14 @@ describeWithNeighbour(
       };
       // All are read whose consent may have come back.
       expect(await lookedAtMuch(work)).toEqual(['organizations']);
+    });
+
+    test('retention looks at each row a few times, however much there is of others', async () => {
+      const work = async (store: Store, nth: number, later: (ms: number) => void) => {
+        await publish(store, [`${nth}`], later);
+        for (let times = 0; times < 6; times += 1) await store.sweep();
+      };
+      expect(await lookedAtMuch(work, 10 * many)).toEqual([]);
     });
 
     test('an address that has lost its task is the fault of the delivery that names it alone', async () => {
