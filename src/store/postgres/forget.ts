@@ -11,7 +11,7 @@ import type { Context } from './context';
 import { listWhole } from './list-whole';
 import { type ObservedRow, writeTransitions } from './observe';
 import { lockOrganizations } from './organization-rows';
-import { storable } from './quarantine-entries';
+import { isWaiting, storable } from './quarantine-entries';
 
 export async function forgetOrganization(
   context: Context,
@@ -62,13 +62,13 @@ async function discardWork({ database, nowMs }: Context, lane: string): Promise<
        RETURNING id, fence, generation),
      -- No settling read comes any more.
      settled AS (
-       UPDATE reads r SET finality = ${finality.final} FROM ended e
-       WHERE r.task_id = e.id AND r.generation = e.generation AND r.finality = ${finality.open}),
+       UPDATE reads r SET finality = ${finality.final} WHERE r.task_id = ANY($1::bigint[]) AND r.finality = ${finality.open}
+         AND ((r.task_id, r.generation) IN (SELECT id, generation FROM ended)) IS TRUE),
      given_up AS (
-       UPDATE quarantine SET state = 'discarded' WHERE task_id = ANY($1::bigint[]) AND state = 'waiting')
+       UPDATE quarantine SET state = 'discarded' WHERE task_id = ANY($1::bigint[]) AND ${isWaiting})
      INSERT INTO reads (task_id, fence, generation, outcome, reason, at, finality)
-     SELECT id, fence, generation, 'discarded', '${forgottenReason}', $2, ${finality.final} FROM ended e WHERE NOT EXISTS (
-       SELECT 1 FROM reads r WHERE r.task_id = e.id AND r.generation >= e.generation)`,
+     SELECT id, fence, generation, 'discarded', '${forgottenReason}', $2, ${finality.final} FROM ended e WHERE (
+       SELECT true FROM reads r WHERE r.task_id = e.id AND r.generation >= e.generation LIMIT 1) IS NULL`,
     ids,
     nowMs(),
   );

@@ -85,7 +85,7 @@ async function noteRecords(context: Context, page: FoundPage): Promise<number> {
   const overtaken = await database.all(
     `UPDATE outbox o SET state = CASE WHEN o.log_offset IS NULL THEN 4 ELSE 2 END
      FROM unnest($1::text[], $2::bigint[]) AS f (key, sequence)
-     WHERE o.key = f.key AND o.state = 0 AND o.sequence <= f.sequence RETURNING o.key`,
+     WHERE o.key = f.key AND o.key = ANY($1::text[]) AND o.state = 0 AND o.sequence <= f.sequence RETURNING o.key`,
     keys,
     [...highest.values()],
   );
@@ -188,8 +188,11 @@ async function lockTasks({ database }: Context, keys: string[]): Promise<{ id: n
     return { key, kind, id };
   });
   const rows = await database.all(
-    `SELECT t.id, f.key FROM unnest($1::text[], $2::text[], $3::text[]) AS f (key, kind, resource_id)
-     JOIN tasks t ON t.kind = f.kind AND t.resource_id = f.resource_id ORDER BY t.id FOR NO KEY UPDATE OF t`,
+    `SELECT t.id, f.key FROM (
+       SELECT k.id, f.key FROM unnest($1::text[], $2::text[], $3::text[]) AS f (key, kind, resource_id)
+       CROSS JOIN LATERAL (SELECT id FROM tasks WHERE kind = f.kind AND resource_id = f.resource_id OFFSET 0) k
+       ORDER BY k.id) f
+     CROSS JOIN LATERAL (SELECT id FROM tasks WHERE id = f.id FOR NO KEY UPDATE) t`,
     parts.map(({ key }) => key),
     parts.map(({ kind }) => kind),
     parts.map(({ id }) => id),
