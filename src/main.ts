@@ -27,7 +27,7 @@ import { packageVersion } from './wire/package-files';
 import { makeOwnProvider, type OwnProvider } from './wire/provider';
 import type { Subscribing } from './wire/subscribing';
 import { gaugesOf } from './wire/sync';
-import { troubleOf } from './wire/trouble-of';
+import { troubleOf, troubleOfLost } from './wire/trouble-of';
 
 /** The line that says that it serves. */
 export interface Ready {
@@ -107,8 +107,9 @@ async function begin(loaded: LoadedSettings, parts: Parts, around?: Around): Pro
     });
   } else {
     store = around?.receiver?.(opened) ?? opened;
-    const lost = (detail: string) => observer.trouble({ place: 'connections', code: 'grant-lost', detail });
-    parts.own = makeOwnProvider(settings, opened, troubleOf(observer, 'webhook'), lost);
+    parts.own = makeOwnProvider(settings, opened, troubleOf(observer, 'webhook'), (detail) =>
+      observer.trouble(troubleOfLost(detail)),
+    );
   }
   const { worker, own } = parts;
   const subscribing = (worker ?? own!).subscribing;

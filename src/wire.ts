@@ -61,7 +61,7 @@ import { sinksOf } from './wire/sinks';
 import { type Subscribing, wireSubscribing } from './wire/subscribing';
 import { meterOf, syncOf } from './wire/sync';
 import { traceReads } from './wire/trace-reads';
-import { troubleOf, troubleOfLetGo } from './wire/trouble-of';
+import { troubleOf, troubleOfLetGo, troubleOfLost } from './wire/trouble-of';
 
 /** The doors to the outside, as one object; a receiver alone has that of the store only. */
 export interface OutsideDoors {
@@ -244,7 +244,7 @@ function connectingOf(
     erase: access.revokeGrant,
     refused: (...refusal) => access.refuseGrant(...refusal).catch(troubleOf(observer, 'connections')),
     accepted: access.acceptGrant,
-    lost: (detail) => observer.trouble({ place: 'connections', code: 'grant-lost', detail }),
+    lost: (detail) => observer.trouble(troubleOfLost(detail)),
     learned: () => void meter().look().catch(troubleOf(observer, 'store')),
     called: () => meter().called(),
   });

@@ -19,6 +19,11 @@ export function troubleOf(observer: Observer, place: Place): (error: unknown) =>
   };
 }
 
+/** Whose consents a stop could not keep. */
+export function troubleOfLost(detail: string): Trouble {
+  return { place: 'connections', code: 'grant-lost', detail };
+}
+
 /** What no sink is told any more is said once, since nobody else will. */
 export function troubleOfLetGo({ alert, sinks }: LetGo): Trouble {
   const detail = `${sinks.join(', ')} could not be told for 30 days that ${alert.fingerprint} ended; look there.`;
