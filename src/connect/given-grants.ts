@@ -33,13 +33,35 @@ export interface GivenGrants {
   store(connectionId: string): Promise<Renewed>;
 }
 
-/** What is told of those whose grants were not stored before the process ended: at most ten are named. */
-export function lostWords(connectionIds: string[]): string {
+/** The connections whose consents a process leaves in doubt that ends. */
+export interface LeftBehind {
+  /** Of which something was given that is not stored: they are lost. */
+  unstored: string[];
+  /** Whose refresh tokens the provider was shown, and has not answered: it may have taken them back. */
+  unanswered: string[];
+}
+
+/** What is told of them, a sentence for each kind; at most ten of a kind are named. */
+export function leftBehindWords({ unstored, unanswered }: LeftBehind): string[] {
+  return [
+    ...naming(
+      unstored,
+      (who, users) =>
+        `the store did not take the new tokens of ${who} before the process ended: ${users} anew`,
+    ),
+    ...naming(
+      unanswered,
+      (who, users) =>
+        `the provider did not answer the renewal of ${who} before the process ended: if it refuses the next one, ${users} anew`,
+    ),
+  ];
+}
+
+function naming(connectionIds: string[], words: (who: string, users: string) => string): string[] {
+  if (connectionIds.length === 0) return [];
   const [first, more] = [connectionIds.slice(0, 10).join(', '), connectionIds.length - 10];
-  const named = more > 0 ? `${first} and ${more} more` : first;
-  return connectionIds.length === 1
-    ? `the store did not take the new tokens of connection ${named} before the process ended: its user consents anew`
-    : `the store did not take the new tokens of connections ${named} before the process ended: their users consent anew`;
+  if (connectionIds.length === 1) return [words(`connection ${first}`, 'its user consents')];
+  return [words(`connections ${more > 0 ? `${first} and ${more} more` : first}`, 'their users consent')];
 }
 
 /** Kept in memory alone, as long as this process lives. */

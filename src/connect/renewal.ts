@@ -8,7 +8,7 @@ import type { Connection } from '../model/connection';
 import type { Renewed, TokenRenewal } from '../model/consent';
 import { type Clock, endsWithin } from '../tools/clock';
 import type { AuthorizationServer } from './authorization-server';
-import { type GivenDoors, type GivenGrants, makeGivenGrants } from './given-grants';
+import { type GivenDoors, type GivenGrants, type LeftBehind, makeGivenGrants } from './given-grants';
 import { GrantRefusal } from './grant-refusal';
 import { leaseOf } from './renewal-lease';
 import { makeRenewalPauses } from './renewal-pauses';
@@ -29,10 +29,10 @@ export interface RenewalDoors extends GivenDoors {
 
 export interface Renewal extends TokenRenewal {
   /**
-   * Shows no token any more, and waits until what was given for those that it has shown is stored, `withinMs` at most. Resolves to the
-   * connections of which something was not stored by then: their consents are lost. Never rejects.
+   * Shows no token any more, and waits until what was given for those that it has shown is stored, `withinMs` at most. Resolves to
+   * what was not stored, or not even answered, by then. Never rejects.
    */
-  end(withinMs: number): Promise<string[]>;
+  end(withinMs: number): Promise<LeftBehind>;
   /** What cannot be renewed now, for reasons that are not the consent's; null when nothing. */
   trouble(): { sinceMs: number; detail: string } | null;
 }
@@ -62,7 +62,8 @@ export function makeRenewal(doors: RenewalDoors): Renewal {
   const renewedAtMs = new Map<string, number>();
   let ending = false;
   const given = makeGivenGrants(doors);
-  const renewAlone = makeRenewAlone(doors, given, () => ending);
+  const unanswered = new Set<string>();
+  const renewAlone = makeRenewAlone(doors, given, unanswered, () => ending);
   const storing = makeStoring(clock, given, underWay, (connectionId) => pauses.ended(connectionId));
 
   function renew(connection: Connection): Promise<Renewed> {
@@ -110,9 +111,10 @@ export function makeRenewal(doors: RenewalDoors): Renewal {
       if (clock.nowMs() - lastMs >= aheadGapMs) void renew(known);
       return known;
     },
-    end(withinMs) {
+    async end(withinMs) {
       ending = true;
-      return storing.end(withinMs);
+      await storing.end(withinMs);
+      return { unstored: given.connections(), unanswered: [...unanswered] };
     },
     trouble: () => pauses.trouble(clock.nowMs(), (id) => doors.known(id)?.status === 'valid'),
   };
@@ -170,7 +172,7 @@ function makeStoring(
       void run();
     },
     /** Of what is under way as well. */
-    async end(withinMs: number): Promise<string[]> {
+    async end(withinMs: number): Promise<void> {
       ended.abort();
       const over = new AbortController();
       const storeAtLast = async () => {
@@ -183,15 +185,18 @@ function makeStoring(
       };
       await endsWithin(storeAtLast(), withinMs, clock);
       over.abort();
-      return given.connections();
     },
   };
 }
 
-/** One renewal under the lease. Throws `GrantRefusal`, and what the store and the sealer throw. While the process ends nobody is asked. */
+/**
+ * One renewal under the lease; whose token is shown is in `unanswered` until there is an answer. Throws `GrantRefusal`, and what the
+ * store and the sealer throw. While the process ends nobody is asked.
+ */
 function makeRenewAlone(
   doors: RenewalDoors,
   given: GivenGrants,
+  unanswered: Set<string>,
   isEnding: () => boolean,
 ): (connectionId: string, stale: string) => Promise<Renewed> {
   const { store, sealer, clock, server } = doors;
@@ -218,7 +223,8 @@ function makeRenewAlone(
     if (status !== 'valid') return { refused: interrupted };
     mayAsk();
     try {
-      return await given.keep(sealed, token, await server.refresh(refresh, mayShow));
+      const answer = server.refresh(refresh, mayShow).finally(() => unanswered.delete(connectionId));
+      return await given.keep(sealed, token, await answer);
     } catch (error) {
       if (!(error instanceof GrantRefusal) || error.fault !== 'refused') throw error;
       const now = await store.findConnection(connectionId);
@@ -240,11 +246,13 @@ function makeRenewAlone(
       await clock.wait(busyPollMs);
       mayAsk();
     }
+    const mayShow = () => {
+      const may = !isEnding() && lease.lasts();
+      if (may) unanswered.add(connectionId);
+      return may;
+    };
     try {
-      return (
-        (await otherThan(connectionId, stale)) ??
-        (await exchange(connectionId, () => !isEnding() && lease.lasts()))
-      );
+      return (await otherThan(connectionId, stale)) ?? (await exchange(connectionId, mayShow));
     } finally {
       // Whoever had it now would show a token that the provider has taken back.
       if (!given.connections().includes(connectionId)) await lease.giveBack();

@@ -9,7 +9,7 @@ import { makeConnectionsApi } from '../connect/connections-api';
 import { makeConsents } from '../connect/consents';
 import { endConnection } from '../connect/end-connection';
 import { makeExpiring } from '../connect/expiring';
-import { lostWords } from '../connect/given-grants';
+import { leftBehindWords } from '../connect/given-grants';
 import { GrantRefusal } from '../connect/grant-refusal';
 import { makeRenewal, type Renewal } from '../connect/renewal';
 import { type ConnectRoutes, makeConnectRoutes } from '../connect/routes';
@@ -132,8 +132,7 @@ export function wireConnecting(settings: Settings, parts: ConnectingParts): Conn
       ];
     },
     async stop(withinMs) {
-      const lost = await renewal.end(withinMs);
-      if (lost.length > 0) parts.lost(lostWords(lost));
+      for (const words of leftBehindWords(await renewal.end(withinMs))) parts.lost(words);
     },
     close: () => calls.close(),
   };

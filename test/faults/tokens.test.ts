@@ -33,6 +33,8 @@ const grantOf = (turn: number, more: Partial<Grant> = {}): Grant => ({
   ...more,
 });
 
+const nothing = { unstored: [], unanswered: [] };
+
 /** One store, as several processes share it, and an endpoint that is told what to answer. */
 class Stage {
   readonly clock: HandClock = makeHandClock(startMs);
@@ -287,7 +289,7 @@ describe('F-17: the new refresh token', () => {
       await stage.clock.advance(1000);
       expect(stage.failing).toBeNull();
       expect([stage.stored().token.open(), stage.row.status]).toEqual(['access-1', 'valid']);
-      expect(await renewal.end(0)).toEqual([]);
+      expect(await renewal.end(0)).toEqual(nothing);
     },
   );
 
@@ -300,7 +302,7 @@ describe('F-17: the new refresh token', () => {
       stage.row = { ...stage.row, ...sealTokens('c1', grantOf(7), sealer) };
       stage.storeAway = false;
       if (how === 'by itself') await stage.clock.advance(1000);
-      else expect(await renewal.end(1000)).toEqual([]);
+      else expect(await renewal.end(1000)).toEqual(nothing);
       await stage.clock.advance(5000);
       expect([stage.stored().token.open(), stage.stored().refresh!.open()]).toEqual([
         'access-7',
@@ -385,7 +387,7 @@ describe('F-17: the new refresh token', () => {
     const before = stage.replacings;
     const ended = renewal.end(5000);
     for (let tries = 0; tries < 5; tries += 1) await stage.clock.advance(1000);
-    expect(await ended).toEqual(['c1']);
+    expect(await ended).toEqual({ unstored: ['c1'], unanswered: [] });
     expect(stage.replacings - before).toBeGreaterThanOrEqual(4);
     expect(stage.stored().refresh!.open()).toBe('refresh-0');
   });
@@ -478,19 +480,28 @@ describe('F-17: a process that ends', () => {
     await stage.clock.advance(0);
     const ended = renewal.end(30_000);
     connected();
-    expect(await ended).toEqual([]);
+    expect(await ended).toEqual(nothing);
     expect(tokenOf(await renewed)).toContain('held back');
     expect(stage.asked).toEqual([]);
   });
 
-  test('waits for a provider that does not answer no longer than it may', async () => {
+  test('waits for a provider that does not answer no longer than it may, and names whose token that was shown', async () => {
     const { renewal, known } = stage.process('a');
     stage.answer = () => new Promise(() => {});
     void renewal.renew(known());
     await stage.clock.advance(0);
     const ended = renewal.end(5000);
     await stage.clock.advance(5000);
-    expect(await ended).toEqual([]);
+    expect(await ended).toEqual({ unstored: [], unanswered: ['c1'] });
+  });
+
+  test('names nobody whose token the provider answered, however it did', async () => {
+    const { renewal, known } = stage.process('a');
+    stage.answer = async () => {
+      throw new GrantRefusal('unavailable', 'said unavailable');
+    };
+    await renewal.renew(known());
+    expect(await renewal.end(0)).toEqual(nothing);
   });
 
   test('waits for no other process that renews it', async () => {

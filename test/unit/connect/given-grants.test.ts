@@ -1,5 +1,5 @@
 // What was given and is not stored: whose it is, and what is told of it where it is lost.
-import { lostWords, makeGivenGrants } from '../../../src/connect/given-grants';
+import { leftBehindWords, makeGivenGrants } from '../../../src/connect/given-grants';
 import { sealTokens } from '../../../src/connect/token-vault';
 import type { SealedConnection } from '../../../src/model/connection';
 import type { Grant } from '../../../src/model/consent';
@@ -46,10 +46,13 @@ test('a grant that waits for the store is that of the token which it replaces, a
   expect(given.of('c1', new Secret('of a new consent'))).toBeNull();
 });
 
-test('those whose consents are lost are named, ten of them at most', () => {
-  expect(lostWords(['c1'])).toBe(
+test('those whose consents a process leaves in doubt are named, ten of a kind at most', () => {
+  expect(leftBehindWords({ unstored: [], unanswered: [] })).toEqual([]);
+  expect(leftBehindWords({ unstored: ['c1'], unanswered: ['c2'] })).toEqual([
     'the store did not take the new tokens of connection c1 before the process ended: its user consents anew',
-  );
-  const many = lostWords(Array.from({ length: 12 }, (_, nth) => `c${nth}`));
+    'the provider did not answer the renewal of connection c2 before the process ended: if it refuses the next one, its user consents anew',
+  ]);
+  const ids = Array.from({ length: 12 }, (_, nth) => `c${nth}`);
+  const [many] = leftBehindWords({ unstored: ids, unanswered: [] });
   expect(many).toContain('c9 and 2 more before the process ended: their users consent anew');
 });
