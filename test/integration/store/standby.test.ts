@@ -40,8 +40,16 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'a server that is a sta
     await expect(mustBeMigrated(poolConfig({ url, connections: 1 }))).rejects.toMatchObject(refused);
   });
 
-  test('ends a command with 1, and is not told as one that is not there', async () => {
+  test('ends a service or a command with 1, and is not told as one that is not there', async () => {
     const said = `the store of DATABASE_URL at ${new URL(url).host} can only be read now: the server is a standby`;
+    const served = await runCommand(['serve'], {
+      DATABASE_URL: url,
+      ROLE: 'receiver',
+      PORT: '0',
+      OPERATIONS_PORT: '0',
+      WEBHOOK_AUTHORIZATION: 'Bearer of-the-provider-0123456789',
+    });
+    expect(served).toMatchObject({ code: 1, out: '', error: expect.stringContaining(said) });
     const migrated = await runCommand(['migrate'], { DATABASE_URL: url });
     expect(migrated).toMatchObject({ code: 1, error: expect.stringContaining(said) });
     const checked = await runCommand(['check', '--json'], { DATABASE_URL: url });
