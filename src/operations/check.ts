@@ -91,7 +91,7 @@ function partsOf({ receives, store, provider, kafka, sinks, alerts }: CheckDoors
       name: 'store',
       door: store,
       absent: 'not asked',
-      next: 'Do as it says, or look at DATABASE_URL and at the disk or server behind it.',
+      next: 'Do what it says; where that is nothing, look at DATABASE_URL and at the disk or server behind it.',
     },
     {
       name: 'provider',
