@@ -53,6 +53,10 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'versions of the scaled
     const backup = new Client({ connectionString: server.url(name), application_name: 'pg_dump' });
     await backup.connect();
     await backup.query('BEGIN; LOCK TABLE tasks IN ACCESS SHARE MODE');
+    // Locks of this kind are each database's own: whoever migrates another one is waited for by nobody here.
+    const elsewhere = new Client({ connectionString: server.url(await server.createDatabase()) });
+    await elsewhere.connect();
+    await elsewhere.query(`SELECT pg_advisory_lock(${lockNumbers.migration})`);
     const steps: Migration[] = [
       ...migrations,
       { name: '9000-wide', kind: 'expand', sql: 'ALTER TABLE tasks ADD wide INTEGER' },
@@ -64,7 +68,7 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'versions of the scaled
     const second = migrate(config, steps, waits[1]);
     await until(async () => told[1]!.length > 0, { withinMs: 20_000 });
     await backup.query('COMMIT');
-    await backup.end();
+    await Promise.all([backup.end(), elsewhere.end()]);
     await Promise.all([first, second]);
     expect(told).toEqual([
       [expect.stringMatching(/which waits for session \d+ of the database \(pg_dump\)\.$/)],
