@@ -140,6 +140,14 @@ module.exports = {
       to: { path: `${builtin('sqlite')}|${packages('better-sqlite3|pg|kysely')}` },
     },
     {
+      name: 'whoever speaks to PostgreSQL knows no verb of the store',
+      comment:
+        'src/store/postgres/server/ lends connections, makes transactions and tells errors. Of what is done with them it knows the names of the tables alone; what it needs besides is a parameter.',
+      severity: 'error',
+      from: { path: '^src/store/postgres/server/' },
+      to: { path: '^src/store/', pathNot: '^src/store/postgres/(server/|tables\\.ts$)' },
+    },
+    {
       name: 'only a few files open connections to others',
       comment:
         'Outgoing HTTP belongs to fetch/client.ts, the alert sinks, connect, the commands, the demonstration and the simulator, sockets to Kafka to publish/sockets.ts. There are the limits on time and size; hand the client in.',

@@ -6,8 +6,8 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Settings } from '../config';
-import { poolConfig } from '../store/postgres/database';
 import { mustBeMigrated } from '../store/postgres/migrate';
+import { poolConfig } from '../store/postgres/server/database';
 import { mustBeCurrent, mustBeMakeable, mustBeStore } from '../store/sqlite/database';
 import { storeFault } from './opening-faults';
 

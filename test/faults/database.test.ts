@@ -5,9 +5,9 @@
  */
 import { Client } from 'pg';
 import { Webhook } from 'standardwebhooks';
-import { poolConfig } from '../../src/store/postgres/database';
 import { migrate } from '../../src/store/postgres/migrate';
 import { migrations } from '../../src/store/postgres/migrations';
+import { poolConfig } from '../../src/store/postgres/server/database';
 import { buildFailingFlush } from '../support/failing-flush';
 import { describeWithNeighbour } from '../support/neighbour';
 import { delayMsOf, watchOwnDelay } from '../support/own-delay';

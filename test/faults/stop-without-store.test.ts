@@ -5,7 +5,7 @@
  */
 import { spawnSync } from 'node:child_process';
 import { Client } from 'pg';
-import { lockNumbers } from '../../src/store/postgres/lock-numbers';
+import { lockNumbers } from '../../src/store/postgres/server/lock-numbers';
 import { startCollector, tracedTo } from '../support/collector';
 import { startCommand } from '../support/command';
 import { describeWithNeighbour } from '../support/neighbour';

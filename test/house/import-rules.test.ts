@@ -30,9 +30,12 @@ const roomFiles: Tree = {
   'src/webhook/parse.ts': 'export const parse = 1;',
   'src/inbox/take.ts': "import type { Task } from '../model/task'; export const take = (task: Task) => task;",
   'src/store/open.ts':
-    "import { DatabaseSync } from 'node:sqlite'; import 'pg'; export const open = DatabaseSync;",
+    "import { DatabaseSync } from 'node:sqlite'; import 'pg'; import './postgres/take'; export const open = DatabaseSync;",
   'src/store/sqlite/thread.ts': "import './engine';",
   'src/store/sqlite/engine.ts': 'export const engine = 1;',
+  'src/store/postgres/tables.ts': 'export const tables = 1;',
+  'src/store/postgres/server/database.ts': "import '../tables'; export const database = 1;",
+  'src/store/postgres/take.ts': "import './server/database'; export const take = 1;",
   'src/fetch/client.ts':
     "import { request } from 'node:https'; import 'node:http'; export const client = request;",
   'src/publish/kafka-producer.ts': "import { Kafka } from 'kafkajs'; export const producer = Kafka;",
@@ -128,6 +131,11 @@ const badExamples: [rule: string, file: string, text: string][] = [
     "import type { DatabaseSync } from 'node:sqlite';",
   ],
   ['only the store opens the database', 'src/sync/bad-pg.ts', "import 'pg';"],
+  [
+    'whoever speaks to PostgreSQL knows no verb of the store',
+    'src/store/postgres/server/bad.ts',
+    "import { take } from '../take';",
+  ],
   [
     'only a few files open connections to others',
     'src/fetch/bad-https.ts',

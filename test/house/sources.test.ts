@@ -30,7 +30,7 @@ function linesWith(files: RepositoryFile[], pattern: RegExp): string[] {
 }
 
 describe('advisory locks', () => {
-  const table = 'src/store/postgres/lock-numbers.ts';
+  const table = 'src/store/postgres/server/lock-numbers.ts';
   const numbers = (text: string): string[] => withoutComments(text).match(/\b7_?126_?\d{3}\b/g) ?? [];
 
   test('are numbered in one table, and no two have one number', () => {

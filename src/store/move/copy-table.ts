@@ -5,7 +5,7 @@
  */
 import { createHash } from 'node:crypto';
 import { Problem } from '../../model/problem';
-import type { Statements, Database as Target } from '../postgres/database';
+import type { Statements, Database as Target } from '../postgres/server/database';
 import type { Database as Source } from '../sqlite/database';
 import { keyPlaces, type MovedTable, type MovedValue, sourceColumns, targetKey, valuesOf } from './tables';
 

@@ -5,15 +5,15 @@
  */
 import { randomInt } from 'node:crypto';
 import { isProblem, Problem } from '../../model/problem';
+import { migrate } from '../postgres/migrate';
+import type { ToldWaits } from '../postgres/migration-waits';
 import {
   openDatabase as openTarget,
   poolConfig,
   type Statements,
   type Database as Target,
-} from '../postgres/database';
-import { lockNumbers } from '../postgres/lock-numbers';
-import { migrate } from '../postgres/migrate';
-import type { ToldWaits } from '../postgres/migration-waits';
+} from '../postgres/server/database';
+import { lockNumbers } from '../postgres/server/lock-numbers';
 import { clockName } from '../set-back';
 import { openExisting, type Database as Source } from '../sqlite/database';
 import { lostFloorPrefix, numberFloorPrefix, untoldPrefix } from '../store-rules';

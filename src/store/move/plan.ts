@@ -3,7 +3,7 @@
  * rows than those that are there, and a step may have changed what was copied: neither goes on with it.
  */
 import { createHash } from 'node:crypto';
-import type { Statements } from '../postgres/database';
+import type { Statements } from '../postgres/server/database';
 import type { Database as Source } from '../sqlite/database';
 import { tablesToMove } from './tables';
 

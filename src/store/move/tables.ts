@@ -5,8 +5,8 @@
  */
 import { addressBytesMax } from '../../model/address-bytes';
 import { Problem } from '../../model/problem';
-import type { Statements } from '../postgres/database';
 import { storable } from '../postgres/quarantine-entries';
+import type { Statements } from '../postgres/server/database';
 import type { Database, Row } from '../sqlite/database';
 
 export type MovedValue = string | number | boolean | null;

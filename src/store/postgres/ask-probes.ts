@@ -9,8 +9,8 @@ import { type AnnouncedColumns, announcedColumns, announcedOf, withAnnounced } f
 import { heldMsMax } from '../set-back';
 import { hintedGapMs } from '../store-rules';
 import type { Context } from './context';
-import type { Row } from './database';
 import { ensureOrganizations, lockOrganizations } from './organization-rows';
+import type { Row } from './server/database';
 
 /** What asked for the probe that is due, once `asker` asks too, for `atMs`: whoever goes first of those that did. */
 const askedByThen = (asker: string, atMs: string) => `CASE WHEN o.probe_at <= ${atMs} AND NOT (

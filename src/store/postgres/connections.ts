@@ -6,12 +6,12 @@ import type { SealedConnection, SealedTokens } from '../../model/connection';
 import type { Observation, Observed, ProbeAsker } from '../../model/organization';
 import { probeUnlessGranted } from './ask-probes';
 import type { Context } from './context';
-import type { Row } from './database';
 import { type ObservedRow, observeAll } from './observe';
 import { lockOrganizations } from './organization-rows';
 import { forgottenOf } from './organizations';
 import { storable } from './quarantine-entries';
 import { releaseUnread } from './release';
+import type { Row } from './server/database';
 
 type Imported = SealedConnection & { importHash: string };
 

@@ -3,8 +3,8 @@
  */
 import type { StoredConsent } from '../../model/consent';
 import type { Context } from './context';
-import type { Row } from './database';
 import { storable } from './quarantine-entries';
+import type { Row } from './server/database';
 
 /** Whoever waits for the outcome of an expired one may still ask for so long. */
 const keptMs = 86_400_000;

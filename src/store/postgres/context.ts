@@ -7,8 +7,8 @@ import type { QuarantineReason } from '../../model/notification';
 import type { News } from '../../model/store';
 import type { Seen } from '../set-back';
 import type { StoreRules } from '../store-rules';
-import type { Statements } from './database';
 import type { LaneChanges } from './lanes';
+import type { Statements } from './server/database';
 
 export interface PostgresSettings extends StoreRules {
   /** `postgres://user:password@host:port/database` */

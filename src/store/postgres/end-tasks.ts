@@ -4,10 +4,10 @@
  */
 import type { FinishedGone, FinishedRead, FoundAbsent, GivenBack } from '../../model/task';
 import type { Context } from './context';
-import type { Row } from './database';
 import { finish } from './finish';
 import { ensureOrganizations, lockOrganizations } from './organization-rows';
 import { finishGone, foundAbsent, giveBack, postpone, quarantineTask, releaseLeases } from './other-endings';
+import type { Row } from './server/database';
 import { Slate } from './slate';
 import { lockTasks } from './task-rows';
 import { lockUnclaimed } from './unclaimed';

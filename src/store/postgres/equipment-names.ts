@@ -5,7 +5,7 @@
 import type { EquipmentNames, EquipmentSought, KnownEquipment } from '../../model/equipment-names';
 import { EquipmentShelf, keptOf, namesOf, soughtOf } from '../equipment-names';
 import type { Context } from './context';
-import { lockNumbers } from './lock-numbers';
+import { lockNumbers } from './server/lock-numbers';
 
 const columns = 'side, id, organization_id, principal_id, erid, serial_number, resource_id';
 

@@ -7,7 +7,7 @@ import { publishedEvent } from '../readable-rows';
 import { eventsBytesMax } from '../store-rules';
 import type { Context, InTransaction } from './context';
 import { storable } from './quarantine-entries';
-import { saysDamaged } from './server-faults';
+import { saysDamaged } from './server/faults';
 
 type Filter = Parameters<Inspection['listEvents']>[0];
 

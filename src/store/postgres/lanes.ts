@@ -3,7 +3,7 @@
  * from when on something in it may be due: a lower bound. Whoever adds work shares the lane's row until its commit (KEY
  * SHARE), and only who can take the row for itself raises the bound (FOR UPDATE), so that no work is ever overlooked.
  */
-import type { Statements } from './database';
+import type { Statements } from './server/database';
 
 /** A drain that got this far goes on at full speed. */
 const widthMax = 64;

@@ -4,7 +4,7 @@
  */
 import { countedFrom, type LogSize, logSizeNames, logSizeOf, logSizeValues, uncounted } from '../log-size';
 import type { Context } from './context';
-import type { Row } from './database';
+import type { Row } from './server/database';
 
 /** Counts on by at most so many events; `whole` where none is left. `atBegin`: a walk begins, so it may be counted anew. */
 export async function countLog(

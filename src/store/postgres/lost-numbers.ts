@@ -9,11 +9,11 @@ import type { FoundPage } from '../../model/topic-end';
 import { kindOfTopic } from '../live-topic';
 import { lostFloorPrefix, numberFloorPrefix } from '../store-rules';
 import type { Context, InTransaction } from './context';
-import type { Row } from './database';
 import { listWhole } from './list-whole';
 import { type ObservedRow, tellAccess, tellLater } from './observe';
 import { lockOrganizations } from './organization-rows';
 import { refuseOvertaken } from './refuse-again';
+import type { Row } from './server/database';
 import { keepUnclaimed } from './unclaimed';
 
 /** Of a key: whether it is of the kind. */

@@ -5,15 +5,15 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Client, ClientConfig, QueryConfig } from 'pg';
 import { Problem } from '../../model/problem';
-import { BoundedClient } from './client';
 import { hintFunctionNames } from './hint-functions';
-import { mustKeepSessions } from './keep-sessions';
-import { lockNumbers } from './lock-numbers';
 import { type ToldWaits, watchWaits } from './migration-waits';
 import { type Migration, migrations } from './migrations';
-import { problemOf } from './server-faults';
-import { refusesParameter, wordsOf } from './server-words';
-import { namesOptions } from './session';
+import { BoundedClient } from './server/client';
+import { problemOf } from './server/faults';
+import { mustKeepSessions } from './server/keep-sessions';
+import { lockNumbers } from './server/lock-numbers';
+import { namesOptions } from './server/session';
+import { refusesParameter, wordsOf } from './server/words';
 
 const turnLookMs = 100;
 /** Of those the last is there from PostgreSQL 17 on. */

@@ -3,9 +3,9 @@
  * backup's, another session's that was left open, or that of another process which makes the same steps.
  */
 import type { ClientConfig, QueryConfig } from 'pg';
-import { BoundedClient } from './client';
-import { lockNumbers } from './lock-numbers';
-import { joinPrepared, preparedName } from './prepared-locks';
+import { BoundedClient } from './server/client';
+import { lockNumbers } from './server/lock-numbers';
+import { joinPrepared, preparedName } from './server/prepared-locks';
 
 /** A step of a large table takes longer than this as well: only what it waits for is told. */
 const lookEveryMs = 10_000;

@@ -7,14 +7,20 @@ import { Problem } from '../../model/problem';
 import type { News, Store } from '../../model/store';
 import type { SetAside } from '../quarantine-entry';
 import type { Seen } from '../set-back';
-import { makeBell } from './bell';
 import type { Context, InTransaction, PostgresSettings } from './context';
-import { type Database, halfMoved, openDatabase, poolConfig, type TransactionOptions } from './database';
-import { makeGroups } from './groups';
 import { LaneChanges } from './lanes';
 import { migrate } from './migrate';
 import { notedEveryMs, noteNoRoom, noteRoom, saysNoRoom } from './ready';
 import { finishNamed, rememberNames } from './remember-names';
+import { makeBell } from './server/bell';
+import {
+  type Database,
+  halfMoved,
+  openDatabase,
+  poolConfig,
+  type TransactionOptions,
+} from './server/database';
+import { makeGroups } from './server/groups';
 import { groups, longVerbs, transactionOptions, verbs } from './verbs';
 
 type Verb = (...args: unknown[]) => Promise<unknown>;

@@ -2,8 +2,8 @@
  * Rows of organizations, each with the lane of its work. Whatever is decided from a row is decided under its lock.
  */
 import type { Context } from './context';
-import type { Row } from './database';
 import { addLanes } from './lanes';
+import type { Row } from './server/database';
 
 /** Adds organizations met for the first time, active. */
 export async function ensureOrganizations(context: Context, ids: string[]): Promise<void> {

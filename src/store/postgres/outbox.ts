@@ -11,9 +11,9 @@ import { isStranded, liveTopic } from '../live-topic';
 import { unsentCountedMax } from '../store-rules';
 import { type NextOffsetOf, type ToldRow, toldBefore, toldRow } from '../told-before';
 import type { Context } from './context';
-import type { Value } from './database';
 import { insertEntries } from './quarantine-entries';
 import { isUnsent, lockReplaysOf, refuseAgain } from './refuse-again';
+import type { Value } from './server/database';
 
 /** Of `outbox o`. What was published before is not fresh: it has no time of acceptance. */
 export const rowColumns = `o.id, o.topic, o.key, o.sequence, o.event_id, o.headers, o.value,

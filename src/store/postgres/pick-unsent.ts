@@ -7,10 +7,10 @@ import type { HeldPartition, LeaseHeld } from '../../model/store';
 import { divideHeld } from '../held-topics';
 import { type DamagedRow, damagedDetail, readableRows } from '../readable-rows';
 import type { Context, InTransaction } from './context';
-import type { Row, Value } from './database';
 import { leaderOf, leading, rowColumns, setAside } from './outbox';
 import { readTask } from './read-task';
-import { saysDamaged } from './server-faults';
+import type { Row, Value } from './server/database';
+import { saysDamaged } from './server/faults';
 
 type Pick = [limit: number, bytesMax: number, except: HeldPartition[], lease?: LeaseHeld];
 

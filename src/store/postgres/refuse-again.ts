@@ -7,7 +7,7 @@ import type { QuarantineReason } from '../../model/notification';
 import { type ReplayRefusal, refusedNamedMax } from '../../model/replay';
 import { goesNoMore, onItsWay, storeBehind, withRefused } from '../replay-rows';
 import type { Context } from './context';
-import type { Row } from './database';
+import type { Row } from './server/database';
 
 /**
  * Of rows that are named by their numbers. "Between" where "equal" would do: no index is of that, so that each is looked up,

@@ -10,7 +10,6 @@ import { entryIdOf } from '../quarantine-view';
 import { freeAtMs, releasedState, unpublishedOf } from '../store-rules';
 import { hintProbes } from './ask-probes';
 import type { Context } from './context';
-import type { Row } from './database';
 import { listWhole } from './list-whole';
 import { type Hint, markHints, organizationsIn } from './mark-hints';
 import { insertReads } from './note-read';
@@ -18,6 +17,7 @@ import { type ObservedRow, tellAccess } from './observe';
 import { ensureOrganizations, lockOrganizations } from './organization-rows';
 import { isWaiting } from './quarantine-entries';
 import { kindOfRow, readTask } from './read-task';
+import type { Row } from './server/database';
 import { keepUnclaimed } from './unclaimed';
 
 type Released = 'released' | 'not-found' | 'refused';

@@ -10,12 +10,12 @@ import { outboxRow } from '../readable-rows';
 import { isNewestBy, readingOf, refusalsOf, selectedBy, selectedEvent } from '../replay-rows';
 import { asAnnounced, nothingReplayed, runsKept } from '../store-rules';
 import type { Context } from './context';
-import type { Row } from './database';
 import { lockOrganizations } from './organization-rows';
 import { rowColumns } from './outbox';
 import { closeEntries } from './quarantine-entries';
 import { kindOfRow, readTask } from './read-task';
 import { countRefused } from './refuse-again';
+import type { Row } from './server/database';
 
 const isNewest = isNewestBy(kindOfRow('o'));
 

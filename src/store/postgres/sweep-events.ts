@@ -7,8 +7,8 @@ import { eventsToTake } from '../events-to-take';
 import { fenceOf } from '../read-fence';
 import { newestNumber, walkEnded } from '../store-rules';
 import type { Context } from './context';
-import type { Row } from './database';
 import { countLog, uncount } from './log-size';
+import type { Row } from './server/database';
 import { noteSwept, sweptUntil } from './swept-until';
 
 const rowsMax = 1000;

@@ -8,9 +8,9 @@
 import type { Swept } from '../../model/inspection';
 import { newestNumber, tellsRecord, walkEnded } from '../store-rules';
 import type { Context, InTransaction } from './context';
-import type { Row } from './database';
 import { uncount } from './log-size';
 import { isWaiting } from './quarantine-entries';
+import type { Row } from './server/database';
 import { bringNearer } from './set-back';
 import { raiseFloor, sweepEvents } from './sweep-events';
 import { noteSwept, sweptUntil } from './swept-until';

@@ -14,8 +14,8 @@ import type {
 } from '../../model/sync';
 import { absentMin, resumableMs, runsKept } from '../store-rules';
 import type { Context } from './context';
-import type { Row } from './database';
 import { currentRevision } from './revision';
+import type { Row } from './server/database';
 
 export async function beginRun(
   context: Context,

@@ -9,8 +9,8 @@ import { divide, type ReadyLane } from '../divide';
 import { leftToNewerMax, leftToNewerMs } from '../store-rules';
 import { takenTask } from '../task-row';
 import type { Context } from './context';
-import type { Row } from './database';
 import { isFull } from './lanes';
+import type { Row } from './server/database';
 
 /** What a dead process leaves is freed in pieces. */
 const freedMax = 1000;

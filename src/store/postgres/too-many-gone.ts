@@ -2,7 +2,7 @@
  * Whether too many resources of one organization went at once, by what its row keeps of those that went lately.
  */
 import { goneAtOnceMin, goneLately, isTooMany } from '../gone-lately';
-import type { Row } from './database';
+import type { Row } from './server/database';
 import type { Slate } from './slate';
 import type { TaskRow } from './task-rows';
 

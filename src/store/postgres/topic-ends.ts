@@ -9,14 +9,14 @@ import { partsOf } from '../../model/resource';
 import type { FoundPage, FoundRecord, KnownEnd } from '../../model/topic-end';
 import { lastRepeats, rowsToSendAgain, type SentRow } from '../written-again';
 import type { Context, InTransaction } from './context';
-import type { Row } from './database';
 import { listWhole } from './list-whole';
 import { forgetPublished, noteGone } from './lost-numbers';
 import { type ObservedRow, tellAccess, tellLater } from './observe';
 import { lockOrganizations } from './organization-rows';
 import { markSent, noteEnds } from './outbox';
 import { lockOpenReplays, refuseOvertaken } from './refuse-again';
-import { saysDamaged } from './server-faults';
+import type { Row } from './server/database';
+import { saysDamaged } from './server/faults';
 import { lockUnclaimed, noteUnclaimed } from './unclaimed';
 
 export async function topicEnds({ database }: Context): Promise<KnownEnd[]> {

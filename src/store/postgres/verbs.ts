@@ -10,7 +10,6 @@ import { shareConditions } from './conditions';
 import * as connections from './connections';
 import { findConsent, saveConsent, takeConsent } from './consents';
 import type { Context, InTransaction } from './context';
-import type { TransactionOptions } from './database';
 import { hasten, hastenRefused, nextDueInMs, refusedHastenedAgoMs } from './due';
 import { type EndingCall, endings, endTasks } from './end-tasks';
 import { nameTogether, recordsTogether } from './equipment-names';
@@ -18,10 +17,8 @@ import { listEvents } from './events';
 import { explain } from './explain';
 import { finishPage } from './finish-page';
 import { forgetOrganization } from './forget';
-import type { GroupSizes } from './groups';
 import { holdLease, leaseFreeMs } from './leases';
 import { ledger } from './ledger';
-import { lockNumbers } from './lock-numbers';
 import { observe } from './observe';
 import { access, accessHistory, epochs, findOrganization, learn, listOrganizations } from './organizations';
 import { leads, markSent, quarantineRecord, resendLogged, unsentCount } from './outbox';
@@ -34,6 +31,9 @@ import { keepSample } from './quarantine-entries';
 import { ready } from './ready';
 import { discardTogether, rejudgeTogether, releaseTogether } from './release';
 import * as replays from './replays';
+import type { TransactionOptions } from './server/database';
+import type { GroupSizes } from './server/groups';
+import { lockNumbers } from './server/lock-numbers';
 import { sweep } from './sweep';
 import {
   beginRun,

@@ -4,9 +4,9 @@
  */
 import { Client, types } from 'pg';
 import type { Element } from '../../../src/model/notification';
-import { type Line, makeLine, type Value, writtenValue } from '../../../src/store/postgres/burst';
-import { openDatabase, type Statements } from '../../../src/store/postgres/database';
 import { openPostgres } from '../../../src/store/postgres/open-postgres';
+import { type Line, makeLine, type Value, writtenValue } from '../../../src/store/postgres/server/burst';
+import { openDatabase, type Statements } from '../../../src/store/postgres/server/database';
 import { postgresSettingsFor } from '../../contract/open-postgres';
 import { deliveryOf, hintOf } from '../../contract/store-hand';
 import { type PostgresServer, startPostgres } from '../../support/postgres';

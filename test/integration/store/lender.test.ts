@@ -2,7 +2,7 @@
  * A server that has no place for one more connection: whoever wants one waits for those that there are, and is refused where
  * there are none. How long is waited: unit/store/lender.test.ts.
  */
-import { type Database, openDatabase } from '../../../src/store/postgres/database';
+import { type Database, openDatabase } from '../../../src/store/postgres/server/database';
 import { type PostgresServer, startPostgres } from '../../support/postgres';
 import { until } from '../../support/until';
 

@@ -3,8 +3,8 @@
  * refused before anything is made.
  */
 import { Client } from 'pg';
-import { type Database, openDatabase, poolConfig } from '../../../src/store/postgres/database';
 import { migrate, mustBeMigrated } from '../../../src/store/postgres/migrate';
+import { type Database, openDatabase, poolConfig } from '../../../src/store/postgres/server/database';
 import { describeWithNeighbour } from '../../support/neighbour';
 import { type Pooler, pgbouncerAvailable, startPgbouncer } from '../../support/pgbouncer';
 import { type PostgresServer, postgresAvailable, startPostgres } from '../../support/postgres';

@@ -4,10 +4,10 @@
  */
 import { Client } from 'pg';
 import type { Store } from '../../../src/model/store';
-import { poolConfig } from '../../../src/store/postgres/database';
 import { migrate } from '../../../src/store/postgres/migrate';
 import { migrations } from '../../../src/store/postgres/migrations';
 import { openPostgres } from '../../../src/store/postgres/open-postgres';
+import { poolConfig } from '../../../src/store/postgres/server/database';
 import { postgresSettingsFor } from '../../contract/open-postgres';
 import { deliveryOf, hintOf } from '../../contract/store-hand';
 import { describeWithNeighbour } from '../../support/neighbour';

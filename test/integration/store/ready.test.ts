@@ -3,11 +3,11 @@
  */
 import { Client } from 'pg';
 import type { Store } from '../../../src/model/store';
-import { openDatabase, poolConfig } from '../../../src/store/postgres/database';
 import { hintFunctionNames } from '../../../src/store/postgres/hint-functions';
 import { migrate } from '../../../src/store/postgres/migrate';
 import { type Migration, migrations } from '../../../src/store/postgres/migrations';
 import { openPostgres } from '../../../src/store/postgres/open-postgres';
+import { openDatabase, poolConfig } from '../../../src/store/postgres/server/database';
 import { allTables } from '../../../src/store/postgres/tables';
 import { asApp, grants, postgresSettingsFor } from '../../contract/open-postgres';
 import { deliveryOf, hintOf } from '../../contract/store-hand';

@@ -3,9 +3,9 @@
  * goes on once it is promoted. Method: a server of its own, started again as a standby that follows nobody.
  */
 import type { Store } from '../../../src/model/store';
-import { poolConfig } from '../../../src/store/postgres/database';
 import { mustBeMigrated } from '../../../src/store/postgres/migrate';
 import { openPostgres } from '../../../src/store/postgres/open-postgres';
+import { poolConfig } from '../../../src/store/postgres/server/database';
 import { postgresSettingsFor } from '../../contract/open-postgres';
 import { deliveryOf, hintOf } from '../../contract/store-hand';
 import { runCommand } from '../../support/command';

@@ -2,7 +2,7 @@
  * Calls of the scaled store in groups: which leave together, and which wait for those that are under way.
  */
 import { setImmediate as turn } from 'node:timers/promises';
-import { makeGroups } from '../../../src/store/postgres/groups';
+import { makeGroups } from '../../../src/store/postgres/server/groups';
 
 describe('groups', () => {
   let groups: { calls: number; end: () => void }[];

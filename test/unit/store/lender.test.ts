@@ -4,7 +4,7 @@
  */
 import { EventEmitter } from 'node:events';
 import type { Pool, PoolClient } from 'pg';
-import { type Lender, makeLender } from '../../../src/store/postgres/lender';
+import { type Lender, makeLender } from '../../../src/store/postgres/server/lender';
 
 const waitMs = 2000;
 const full = () => Object.assign(new Error('sorry, too many clients already'), { code: '53300' });

@@ -4,7 +4,7 @@
  */
 import { DatabaseError } from 'pg';
 import { Problem } from '../../../src/model/problem';
-import { isBroken, problemOf } from '../../../src/store/postgres/server-faults';
+import { isBroken, problemOf } from '../../../src/store/postgres/server/faults';
 
 const said = (code: string, more: object = {}) => Object.assign(new Error('no'), { code, ...more });
 const thrownBy = (act: () => unknown): Error => {

@@ -3,7 +3,7 @@
  * commits that notify wait for each other. A notification that is lost costs a poll's time and nothing else. Whoever only
  * listens does not hear that nobody speaks any more, so it asks now and then.
  */
-import type { News } from '../../model/store';
+import type { News } from '../../../model/store';
 import { BoundedClient } from './client';
 import { type DatabaseSettings, openPool, poolConfig } from './database';
 

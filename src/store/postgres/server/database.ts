@@ -6,12 +6,12 @@
  */
 import { hash } from 'node:crypto';
 import { type Client, Pool, type PoolClient, type PoolConfig, types } from 'pg';
-import { Problem } from '../../model/problem';
+import { Problem } from '../../../model/problem';
 import { type Line, makeLine, type StatementResult, type Value, writtenValue } from './burst';
 import { BoundedClient } from './client';
+import { isBroken, isLost, mayBeLocked, problemOf, saysAborted, saysReadOnly } from './faults';
 import { makeLender } from './lender';
 import { makeReplicated } from './replicated';
-import { isBroken, isLost, mayBeLocked, problemOf, saysAborted, saysReadOnly } from './server-faults';
 import { askAgain, sessionLimits, sessionOptions } from './session';
 import { problemOfLock } from './who-locks';
 

@@ -4,7 +4,7 @@
  * Replication). Nobody is told that it is kept then.
  */
 import type { Client, Pool } from 'pg';
-import { Problem } from '../../model/problem';
+import { Problem } from '../../../model/problem';
 
 /** The function that warns: its words are in the server's language. */
 const warns = 'SyncRepWaitForLSN';

@@ -5,9 +5,9 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { Client, ClientConfig, QueryConfig } from 'pg';
-import { Problem } from '../../model/problem';
+import { Problem } from '../../../model/problem';
 import { BoundedClient } from './client';
-import { lendsSessions } from './server-words';
+import { lendsSessions } from './words';
 
 /** A pooler that gives another session for once is met in the next round. */
 const rounds = 3;

@@ -4,7 +4,7 @@
  * a transaction costs more than what is in it. A group that fails for another reason than availability is halved and
  * repeated until the call at fault is alone: only that one fails.
  */
-import { isProblem } from '../../model/problem';
+import { isProblem } from '../../../model/problem';
 
 /** A group beyond this would make its first wait for its last. */
 const callsMax = 500;

@@ -5,10 +5,10 @@
  * those that there are.
  */
 import type { Pool, PoolClient } from 'pg';
-import { Problem } from '../../model/problem';
+import { Problem } from '../../../model/problem';
 import { socketOf } from './client';
-import { saysFull } from './server-faults';
-import { wordsOf } from './server-words';
+import { saysFull } from './faults';
+import { wordsOf } from './words';
 
 export interface Lender {
   /** Throws `store.unavailable`: whoever is not let in has asked for nothing yet that could be at fault. */

@@ -2,10 +2,10 @@
  * What a statement waited for whose lock did not come in time. The server says that it gave up, and of a table not which: that
  * stands in its list of locks, as long as the lock does. Of a row its error names the table.
  */
-import { Problem } from '../../model/problem';
+import { Problem } from '../../../model/problem';
+import { allTables } from '../tables';
+import { saysLate } from './faults';
 import { joinPrepared, preparedName } from './prepared-locks';
-import { saysLate } from './server-faults';
-import { allTables } from './tables';
 
 /** Beyond this a commit that waits for a standby waits for one that is away. */
 const standbySeconds = 2;

@@ -2,8 +2,8 @@
  * What an error of the server or of the way to it means: not now, not so, lost against another, or that the connection is of
  * no more use. Told by SQLSTATE (PostgreSQL, Error Codes), never by words of the server, which are in its language.
  */
-import { Problem } from '../../model/problem';
-import { wordsOf } from './server-words';
+import { Problem } from '../../../model/problem';
+import { wordsOf } from './words';
 
 /**
  * SQLSTATE classes and codes that say "not now" rather than "not so". What statements are is ours and what they name is the
