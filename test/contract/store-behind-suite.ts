@@ -149,6 +149,25 @@ export function storeBehindSuite(name: string, open: () => Promise<StoreUnderTes
       expect(await hand.store.behindSince()).toBeNull();
     });
 
+    test('what was written and not marked is told in the order in which it stands there', async () => {
+      for (const content of ['a', 'b', 'c'])
+        for (const id of ['1', '2']) {
+          await hand.publish(id, content);
+          under.advance(2000);
+        }
+      const rows = await hand.records();
+      const places = [3, 5, 0, 1, 4, 2];
+      const there = rows.map((row, at) => sentAt(row, places[at]!));
+      await find(there.toSorted((left, right) => Number(left.offset) - Number(right.offset)));
+      const { events } = await hand.store.listEvents({
+        after: 0,
+        limit: 9,
+        type: null,
+        organizationId: null,
+      });
+      expect(events.map(({ offset }) => offset)).toEqual(['0', '1', '2', '3', '4', '5']);
+    });
+
     test('where an older event was written again after the newest of its key, that one goes again and stands last', async () => {
       for (const content of ['a', 'b']) await hand.publish('1', content);
       const rows = await hand.records();

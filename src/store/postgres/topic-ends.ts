@@ -54,10 +54,14 @@ async function noteRecords(context: Context, page: FoundPage): Promise<number> {
   for (const { key, sequence } of records) highest.set(key, Math.max(sequence, highest.get(key) ?? 0));
   const keys = [...highest.keys()];
   const organizations = await lockOrganizations(context, keys.flatMap(organizationOf).sort());
-  const tasks = await lockTasks(context, keys);
+  await lockTasks(context, keys);
   // The first place of each is where it was written; what stands there again is a repeat.
   const offsets = new Map(records.toReversed().map(({ eventId, offset }) => [eventId, offset]));
   const known = await rowsOf(context, [...offsets.keys()]);
+  // What is marked gets its position in the order in which it stands there.
+  known.sort((left, right) =>
+    Number(BigInt(offsets.get(left.event_id)!) - BigInt(offsets.get(right.event_id)!)),
+  );
   const hashes = new Map(known.map((row) => [row.event_id, bytesHashOf(row.headers, row.value)]));
   const differ = records.filter(({ eventId, bytesHash }) => (hashes.get(eventId) ?? bytesHash) !== bytesHash);
   const differing = new Set(differ.map(({ eventId }) => eventId));
@@ -95,11 +99,7 @@ async function noteRecords(context: Context, page: FoundPage): Promise<number> {
   );
   await sendNewestAgain(context, page, repeats);
   const others = new Set([...raised, ...overtaken, ...differ].map(({ key }) => key as string));
-  // A deletion as well: whatever the topic says of it now, the next sync finds it absent, and a read decides.
-  await database.run(
-    `UPDATE tasks SET content_hash = '', wire_hash = '', deleted = false WHERE id = ANY($1::bigint[]) AND published`,
-    tasks.filter(({ key }) => others.has(key)).map(({ id }) => id),
-  );
+  await publishAnew(context, others);
   await noteUnclaimed(context, records, others);
   await listWhole(context, [...new Set([...others].map((key) => key.split('/', 1)[0]!))]);
   const told = [...others].flatMap(organizationOf).flatMap((id) => organizations.get(id) ?? []);
@@ -181,21 +181,32 @@ export async function behindSince({ database }: Context): Promise<number | null>
   return row === undefined ? null : Number(row.value);
 }
 
-/** Those of the keys' resources, with their keys. */
-async function lockTasks({ database }: Context, keys: string[]): Promise<{ id: number; key: string }[]> {
-  const parts = keys.map((key) => {
-    const { kind, id } = partsOf(key);
-    return { key, kind, id };
-  });
-  const rows = await database.all(
-    `SELECT t.id, f.key FROM (
-       SELECT k.id, f.key FROM unnest($1::text[], $2::text[], $3::text[]) AS f (key, kind, resource_id)
-       CROSS JOIN LATERAL (SELECT id FROM tasks WHERE kind = f.kind AND resource_id = f.resource_id OFFSET 0) k
-       ORDER BY k.id) f
-     CROSS JOIN LATERAL (SELECT id FROM tasks WHERE id = f.id FOR NO KEY UPDATE) t`,
-    parts.map(({ key }) => key),
-    parts.map(({ kind }) => kind),
-    parts.map(({ id }) => id),
+/**
+ * By what they are, not by those that were locked: whoever ended a first read since then has given one of these numbers, which the
+ * raise waited for. A deletion as well: whatever the topic says of it now, the next sync finds it absent, and a read decides.
+ */
+async function publishAnew({ database }: Context, keys: Set<string>): Promise<void> {
+  await database.run(
+    `UPDATE tasks SET content_hash = '', wire_hash = '', deleted = false
+     WHERE published AND id = ANY(ARRAY(${ofKeys}))`,
+    ...resourcesOf([...keys]),
   );
-  return rows as { id: number; key: string }[];
+}
+
+/** Those of the keys' resources that are there, in the order in which everybody locks. */
+async function lockTasks({ database }: Context, keys: string[]): Promise<void> {
+  await database.get(
+    `SELECT count(t.id) FROM (${ofKeys} ORDER BY id) k
+     CROSS JOIN LATERAL (SELECT id FROM tasks WHERE id = k.id FOR NO KEY UPDATE) t`,
+    ...resourcesOf(keys),
+  );
+}
+
+/** The tasks of kinds `$1` and ids `$2`. */
+const ofKeys = `SELECT k.id FROM unnest($1::text[], $2::text[]) AS f (kind, resource_id)
+  CROSS JOIN LATERAL (SELECT id FROM tasks WHERE kind = f.kind AND resource_id = f.resource_id OFFSET 0) k`;
+
+function resourcesOf(keys: string[]): [kinds: string[], ids: string[]] {
+  const parts = keys.map(partsOf);
+  return [parts.map(({ kind }) => kind), parts.map(({ id }) => id)];
 }

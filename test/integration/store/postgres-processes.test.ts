@@ -578,6 +578,34 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'several stores on one 
     expect(rows.map(({ sequence }) => sequence)).toEqual([2_000_000_000_022, 2_000_000_000_022]);
   });
 
+  test('a first read that ends while its key’s records are being noted is published above them', async () => {
+    const [finder, other] = stores as [Store, Store];
+    await put(other, ['2']);
+    const [task] = await other.take(1);
+    // Whoever notes a page has looked at its resources, and waits for the number of another key.
+    const giving = new Client({ connectionString: url });
+    await giving.connect();
+    await giving.query(`BEGIN; INSERT INTO sequences (key, sequence) VALUES ('4711/equipment/1', 1)`);
+    const records = ['1', '2'].map((id) => ({
+      ...{ key: `4711/equipment/${id}`, sequence: 3, offset: id, eventId: `stranger${id}` },
+      ...{ bytesHash: '', deleted: false },
+    }));
+    const topic = 'tramline.equipment.v1';
+    const found = finder.noteFound({ topic, partition: 0, nextOffset: '3', records });
+    await untilWaiting(giving, 1);
+    await finish(other, task!, '2', 'a');
+    await giving.query('COMMIT');
+    await giving.end();
+    await found;
+    await finder.allFound();
+    expect(await other.pickUnsent(10, 1e9, [])).toEqual([]);
+    nowMs += 2000;
+    await put(other, ['2']);
+    const [again] = await other.take(1);
+    await finish(other, again!, '2', 'a');
+    expect(await other.pickUnsent(10, 1e9, [])).toMatchObject([{ key: '4711/equipment/2', sequence: 4 }]);
+  });
+
   /** `act` of another process begins while records are found gone, and has to wait for that. */
   async function besideLost(act: () => Promise<unknown>): Promise<void> {
     const holder = new Client({ connectionString: url });
