@@ -216,7 +216,11 @@ class OutboxRelay implements Relay {
   }
 
   private async stillLeads(): Promise<boolean> {
-    return !this.closing && (!this.lease.isAging() || this.confirm());
+    if (this.closing) return false;
+    if (this.lease.isHeld()) return !this.lease.isAging() || this.confirm();
+    // One that lapsed and can be had again may have been another's in between.
+    await this.stepDown();
+    return false;
   }
 
   private async readOn(): Promise<boolean> {
@@ -259,7 +263,7 @@ class OutboxRelay implements Relay {
 
   /** Sends one round and deals with what came of it. True when the next may follow. */
   private async send(round: Batch[]): Promise<boolean> {
-    if (this.closing || (this.lease.isAging() && !(await this.confirm()))) return false;
+    if (!(await this.stillLeads())) return false;
     const startedMs = this.nowMs();
     const { outcomes, spent } = await this.lease.during(this.target.send(round));
     // Held up beyond the lease: another may have sent since, and what is newest is no longer ours to say.
@@ -310,6 +314,8 @@ class OutboxRelay implements Relay {
     if (failing !== null) this.trouble.met(failing.detail);
     const fenced = failures.find(([, { kind }]) => kind === 'fenced');
     if (fenced === undefined) return;
+    // The lease of this store is ours: whoever has the epoch now may be of another, and may have written.
+    this.catchUp.reset();
     const detail = `Another producer took over (${fenced[1].detail}). If this lasts, another installation uses the same KAFKA_CLIENT_ID.`;
     // The first time at once, since the lease decides; then slower, since two installations may be at war.
     if (this.trouble.isOver()) this.trouble.began(sinceMs, detail);

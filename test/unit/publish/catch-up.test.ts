@@ -10,7 +10,7 @@ import { relayDefaults } from '../../../src/publish/relay-options';
 import type { LeftUnread, PublishTarget } from '../../../src/publish/target';
 import { makeHandClock } from '../../support/hand-clock';
 import { makeMemoryOutbox } from '../../support/memory-outbox';
-import { makeScriptedTarget } from '../../support/scripted-target';
+import { failAll, makeScriptedTarget } from '../../support/scripted-target';
 
 function makeEnds() {
   const calls: string[] = [];
@@ -146,6 +146,16 @@ test('a reading that is cut off goes on in a second, and one that came to nothin
   await catchUp.run(221_000, async () => true);
   expect(catchUp.nextMs()).toBe(281_000);
   expect(catchUp.conditions()).toMatchObject([{ name: 'topic-denied', sinceMs: 0 }]);
+});
+
+test('who is fenced though it leads its own store reads the topics on before it sends again', async () => {
+  const { outbox, target, relay, state } = setUp({ unread: [], denied: [] });
+  outbox.add({ topic: 't', key: 'a' });
+  target.script = [failAll('fenced', 'INVALID_PRODUCER_EPOCH')];
+  await relay.step();
+  expect(state.reads).toBe(1);
+  await relay.step();
+  expect([state.reads, target.calls.slice(0, 5)]).toEqual([2, ['open', 'send', 'discard', 'open', 'send']]);
 });
 
 test('the end of the topics is told after each reading that came to it', async () => {

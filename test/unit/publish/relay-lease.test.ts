@@ -212,6 +212,21 @@ test('a producer takes a new epoch long before brokers forget its id, between tw
   expect(await relay.step()).toBe('empty');
 });
 
+test('a lease that lapsed since rows were picked lets none of them be sent, though it can be had again', async () => {
+  const { clock, outbox, target, relay } = setUp();
+  const { partitionsOf } = target;
+  target.partitionsOf = async (topic) => {
+    target.partitionsOf = partitionsOf;
+    outbox.giveLeaseTo('another', 60_000);
+    await clock.advance(120_000);
+    return partitionsOf(topic);
+  };
+  await relay.step();
+  expect(target.calls).toEqual(['open', 'discard']);
+  await relay.step();
+  expect(target.calls).toEqual(['open', 'discard', 'open', 'send']);
+});
+
 test('a fenced producer whose relay is not the leader any more sends nothing', async () => {
   const { outbox, target, relay } = setUp();
   target.script = [
