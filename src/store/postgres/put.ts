@@ -160,10 +160,14 @@ async function journal(context: Context, deliveries: Delivery[]): Promise<Journa
   });
 }
 
+/**
+ * Locked, so that the commit waits for the standbys as that of the first one did: it may have been given up there, and whoever repeats
+ * it is told that it is kept. Nobody else waits for this lock but who deletes.
+ */
 async function knownUnder(context: Context, messageIds: string[]): Promise<Map<string, Journalled>> {
   if (messageIds.length === 0) return new Map();
   const rows = await context.database.all(
-    'SELECT id, message_id, body_hash FROM deliveries WHERE message_id = ANY($1::text[])',
+    'SELECT id, message_id, body_hash FROM deliveries WHERE message_id = ANY($1::text[]) FOR KEY SHARE',
     messageIds,
   );
   return new Map(

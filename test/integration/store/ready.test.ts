@@ -309,12 +309,20 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'readiness of a scaled 
       return ended;
     };
     const put = cancelled(store.put(deliveryOf(1, [hintOf('1')])));
-    const told = [await put, await cancelled(store.holdLease('a', 'b', 1000))];
+    const named = deliveryOf(1, [hintOf('2')], { messageId: 'm' });
+    const told = [
+      await put,
+      await cancelled(store.holdLease('a', 'b', 1000)),
+      await cancelled(store.put(named)),
+    ];
+    // Whoever repeats it would be told that it is kept.
+    told.push(await cancelled(store.put(named)));
     await server.query('ALTER SYSTEM RESET synchronous_standby_names');
     await server.query('SELECT pg_reload_conf()');
     const message = 'somebody cancelled the wait of a commit for its standby: it is on this server alone';
     for (const error of told) expect(error).toMatchObject({ code: 'store.unavailable', message });
     // The next one on the same connection is whole.
     expect(await store.put(deliveryOf(1, [hintOf('1')]))).toMatchObject({ due: 1 });
+    expect(await store.put(named)).toMatchObject({ repeated: true });
   }, 20_000);
 });
