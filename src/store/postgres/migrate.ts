@@ -254,7 +254,8 @@ async function checkServer(client: Client): Promise<void> {
   );
   const { standby, version, commit, fsync, encoding } = rows[0]!;
   if (Number(version) < 140_000) throw new Problem('settings.invalid', 'PostgreSQL 14 or later is needed');
-  if (commit !== 'on') {
+  // The stronger one is a default that a pooler left: whoever serves asks again.
+  if (commit !== 'on' && commit !== 'remote_apply') {
     throw new Problem(
       'settings.invalid',
       `the server insists on synchronous_commit=${commit}: it must be on`,

@@ -160,6 +160,17 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'several stores on one 
     }
   });
 
+  test('whatever a database has as its default, a session hears the warnings of its commits', async () => {
+    await server.query(`ALTER DATABASE postgres SET client_min_messages = error`);
+    const client = new Client(poolConfig({ url: server.url('postgres'), connections: 1 }));
+    await client.connect();
+    expect((await client.query('SHOW client_min_messages')).rows).toEqual([
+      { client_min_messages: 'warning' },
+    ]);
+    await client.end();
+    await server.query('ALTER DATABASE postgres RESET client_min_messages');
+  });
+
   test('whatever a database has as its default, a session waits until its commits are written', async () => {
     for (const theirs of ['off', 'remote_apply']) {
       await server.query(`ALTER DATABASE postgres SET synchronous_commit = ${theirs}`);
@@ -192,6 +203,11 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'several stores on one 
       const problem = { code: 'settings.invalid', message: expect.stringContaining(`=${insisted}`) };
       for (const look of [migrate, mustBeMigrated]) await expect(look(config)).rejects.toMatchObject(problem);
     }
+  });
+
+  test('a server that answers only when its standbys show what it has written is let in', async () => {
+    const config = poolConfig({ url, connections: 1 });
+    await mustBeMigrated({ ...config, options: `${config.options} -c synchronous_commit=remote_apply` });
   });
 
   test('a server that never flushes is refused', async () => {

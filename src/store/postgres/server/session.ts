@@ -26,6 +26,8 @@ const rules = {
   synchronous_commit: 'on',
   array_nulls: 'on',
   default_transaction_isolation: 'read committed',
+  // A commit that is on this server alone is said in a warning.
+  client_min_messages: 'warning',
 };
 
 /**
