@@ -108,11 +108,11 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'several stores on one 
 
   describe('a delivery whose second statement the server refuses, while all were sent at once', () => {
     /** Raised for each insert of a task as long as `condition` holds. */
-    const refuseTasks = (sqlState: string, condition: string) =>
+    const refuseTasks = (sqlState: string, condition: string, constraint = '') =>
       server.query(
         `CREATE SEQUENCE tries;
         CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
-          IF ${condition} THEN RAISE EXCEPTION 'refused here' USING errcode = '${sqlState}'; END IF;
+          IF ${condition} THEN RAISE EXCEPTION 'refused here' USING errcode = '${sqlState}', constraint = '${constraint}'; END IF;
           RETURN new;
         END $$;
         CREATE TRIGGER refuse BEFORE INSERT ON tasks FOR EACH ROW EXECUTE FUNCTION refuse()`,
@@ -128,6 +128,11 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'several stores on one 
         for (const id of range(10)) expect(await put(stores[0]!, [`new-${id}`])).toMatchObject({ due: 1 });
       },
     );
+
+    test('is made five times where others make rows for its resources one after the other', async () => {
+      await refuseTasks('23505', `nextval('tries') % 5 <> 0`, 'tasks_resource');
+      for (const id of range(3)) expect(await put(stores[0]!, [`new-${id}`])).toMatchObject({ due: 1 });
+    });
 
     test('is refused alone when it is at fault, with the server’s own words', async () => {
       await refuseTasks('23514', `new.address LIKE '%poisoned%'`);

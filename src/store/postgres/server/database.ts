@@ -9,7 +9,7 @@ import { type Client, Pool, type PoolClient, type PoolConfig, types } from 'pg';
 import { Problem } from '../../../model/problem';
 import { type Line, makeLine, type StatementResult, type Value, writtenValue } from './burst';
 import { BoundedClient } from './client';
-import { isBroken, isLost, mayBeLocked, problemOf, saysAborted, saysReadOnly } from './faults';
+import { isBroken, isLost, isOvertaken, mayBeLocked, problemOf, saysAborted, saysReadOnly } from './faults';
 import { makeLender } from './lender';
 import { makeReplicated } from './replicated';
 import { askAgain, sessionLimits, sessionOptions } from './session';
@@ -69,6 +69,9 @@ const connectMs = 2000;
 const statementMsMax = 3000;
 /** What a statement may take beyond its limit before the server is given up. */
 const silentMs = 500;
+/** So often what lost is tried in all: a deadlock takes a second to be seen, and who was overtaken hears of it at once. */
+const lostMax = 2;
+const overtakenMax = 5;
 
 /** `nowMs` replaces the database's clock, for tests. A statement may take 3 s, unless a call says otherwise. */
 export function openDatabase(settings: DatabaseSettings, nowMs: (() => number) | null = null): Database {
@@ -138,13 +141,13 @@ export function openDatabase(settings: DatabaseSettings, nowMs: (() => number) |
 
   return {
     async transact(work, options = {}) {
-      try {
-        return await attempt(work, options).catch((error: unknown) => {
-          if (!isLost(error)) throw error;
-          return attempt(work, options);
-        });
-      } catch (error) {
-        throw problemOf(error);
+      for (let attempts = 1; ; attempts += 1) {
+        try {
+          return await attempt(work, options);
+        } catch (error) {
+          if (!isLost(error) || attempts >= (isOvertaken(error) ? overtakenMax : lostMax))
+            throw problemOf(error);
+        }
       }
     },
     connected: () => connected,

@@ -66,8 +66,12 @@ export function saysFull(error: unknown): boolean {
 /** Did it lose against another, or against a schema that was expanded meanwhile? */
 export function isLost(error: unknown): boolean {
   const code = codeOf(error);
-  if (code === '23505') return (error as { constraint?: string }).constraint === 'tasks_resource';
-  return code !== undefined && lostCodes.has(code);
+  return isOvertaken(error) || (code !== undefined && lostCodes.has(code));
+}
+
+/** Did another make a row for the same resource first? Where many rows are made at once, that may be so of one after the other. */
+export function isOvertaken(error: unknown): boolean {
+  return codeOf(error) === '23505' && (error as { constraint?: string }).constraint === 'tasks_resource';
 }
 
 /** Did the server meet something on its disk that it cannot read? Also where the answer was made a problem already. */
