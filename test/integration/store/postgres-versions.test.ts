@@ -396,7 +396,9 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'versions of the scaled
       /** Names that the statements of that version hold; its steps do not count. */
       function usedBefore(lost: Column[]): string[] {
         const folder = join(before.folder, 'src/store/postgres');
-        const files = readdirSync(folder).filter((file) => !/^migrations|-schema/.test(file));
+        const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter(
+          (file) => file.endsWith('.ts') && !/^migrations|-schema/.test(file),
+        );
         const words = new Set(
           files.flatMap((file) => readFileSync(join(folder, file), 'utf8').match(/\w+/g)),
         );

@@ -4,7 +4,9 @@ import { join } from 'node:path';
 import { writes } from '../../../src/store/postgres/ready';
 import { repositoryRoot } from '../../support/repository';
 
-const folders = ['src/store', 'src/store/postgres'].map((folder) => join(repositoryRoot(), folder));
+const folders = ['src/store', 'src/store/postgres', 'src/store/postgres/server'].map((folder) =>
+  join(repositoryRoot(), folder),
+);
 const isOfSchema = /migrat|schema/;
 /** Whoever locks a row, in whatever way, needs the right to change it. */
 const locksRows = /FOR (?:NO KEY UPDATE|UPDATE|KEY SHARE|SHARE)(?: OF (\w+))?/g;
