@@ -56,9 +56,17 @@ export interface ReplayOptions extends Omit<ReplayHoldOptions, 'clock'> {
   patienceMs: number;
   /** Whether a read that finds nothing changed earns one more. */
   settles: boolean;
+  /** Keys of which history left out an event that waits: kept in memory, so that it stops where there are more. */
+  waitingKeysMax: number;
 }
 
-export const replayDefaults = { pageRows: 2000, backlogMax: 1000, patienceMs: 60_000, settles: true };
+export const replayDefaults = {
+  pageRows: 2000,
+  backlogMax: 1000,
+  patienceMs: 60_000,
+  settles: true,
+  waitingKeysMax: 100_000,
+};
 
 /** How far one has come. */
 export interface Progress {
@@ -186,12 +194,15 @@ export class ReplayRunner {
     if (isHistory && leftAtMs !== null) selection.notSentBy = run.replay;
     /** History is gone on with from here: what waited to be sent when its page was looked at is in it by then. */
     let unsent = Number.POSITIVE_INFINITY;
+    const waitingKeys = new Set<string>();
     for (let after: number | null = run.after; after !== null; ) {
       this.hold.goOn();
       const page = await this.doors.store.selectReplay(selection, after, run.until, this.options.pageRows);
-      const { selected: all, waiting } = partOf(wanted.how, page.events);
+      const { selected: all, waiting } = partOf(wanted.how, page.events, waitingKeys);
       if (isHistory) unsent = Math.min(unsent, waiting[0]?.row ?? unsent);
       progress.waiting += waiting.length;
+      if (waitingKeys.size > this.options.waitingKeysMax)
+        throw new Stopped('events of too many keys are not sent yet: let them go out first');
       const chunks = isHistory ? chunksOf(all) : [all];
       for (const [index, events] of chunks.entries()) {
         const newest = events.filter(
@@ -232,18 +243,35 @@ export class ReplayRunner {
   }
 }
 
+interface PagePart {
+  selected: SelectedEvent[];
+  waiting: SelectedEvent[];
+}
+
 /**
  * Of a page what a replay is about, and what it leaves out since that waits to be sent and goes out anyway: of the newest also
  * what another replay has sent again just now. To be read again a resource needs no event that was sent.
  */
-function partOf(
-  how: ReplayHow,
-  events: SelectedEvent[],
-): { selected: SelectedEvent[]; waiting: SelectedEvent[] } {
+function partOf(how: ReplayHow, events: SelectedEvent[], waitingKeys: Set<string>): PagePart {
   if (how === 'reads') return { selected: events, waiting: [] };
-  const isLeft = ({ newest, waits }: SelectedEvent) =>
-    how === 'history' ? waits === 'first' : newest && waits !== null;
-  return { selected: events.filter(({ waits }) => waits !== 'first'), waiting: events.filter(isLeft) };
+  if (how === 'history') return historyOf(events, waitingKeys);
+  return {
+    selected: events.filter(({ waits }) => waits !== 'first'),
+    waiting: events.filter(({ newest, waits }) => newest && waits !== null),
+  };
+}
+
+/**
+ * Once an event of a key waited, what follows it is left out as well, though the relay may have sent both before the next page:
+ * what is gone on with would bring the older behind the newer. Adds to `waitingKeys`.
+ */
+function historyOf(events: SelectedEvent[], waitingKeys: Set<string>): PagePart {
+  const part: PagePart = { selected: [], waiting: [] };
+  for (const event of events) {
+    if (event.waits === 'first') waitingKeys.add(event.key);
+    (waitingKeys.has(event.key) ? part.waiting : part.selected).push(event);
+  }
+  return part;
 }
 
 /** Of a page: how many records, where the store took it. */

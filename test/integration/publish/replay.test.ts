@@ -55,6 +55,7 @@ function start({
   store = hand.store,
   settles = false,
   forbidden = null as string | null,
+  waitingKeysMax = replayDefaults.waitingKeysMax,
 } = {}) {
   const target = makeScriptedTarget();
   const relay = makeRelay(hand.store, target, { ...relayDefaults, clock, holder });
@@ -76,7 +77,7 @@ function start({
     forbidden: () => forbidden,
     callsLeft: () => 100,
   };
-  const options = { ...replayDefaults, pageRows, holder, leaseMs, patienceMs: 1000, settles };
+  const options = { ...replayDefaults, pageRows, waitingKeysMax, holder, leaseMs, patienceMs: 1000, settles };
   const replay = makeReplay(doors, options, (error) => failures.push(error));
   const run = async (wanted: ReplayWanted) => {
     await replay.begin(wanted);
@@ -298,6 +299,70 @@ describe('history that was left after its first page', () => {
       replayed: 2,
     });
     expect(sequences(started)).toEqual([1, 1, 2]);
+  });
+});
+
+describe('history beside a relay that sends what waits before the next page is looked at', () => {
+  const wanted: ReplayWanted = { ...newest, how: 'history', toTopic: 'audit' };
+  const denied = failure('denied', 'TOPIC_AUTHORIZATION_FAILED');
+  /** One row to a page. The second key was sent, then the first's three events wait, then the third key was sent. */
+  async function beside({ waitingKeysMax = replayDefaults.waitingKeysMax } = {}) {
+    let looked = 0;
+    const store: Store = Object.create(hand.store, {
+      selectReplay: {
+        value: async (...asked: Parameters<Store['selectReplay']>) => {
+          looked += 1;
+          // The second page has the first event that waits.
+          if (looked === 3) await sendAll(started.relay);
+          return hand.store.selectReplay(...asked);
+        },
+      },
+    });
+    const started = start({ pageRows: 1, store, waitingKeysMax });
+    await hand.publish('2', 'a');
+    for (const content of ['a', 'b', 'c']) await hand.publish('1', content);
+    await hand.publish('3', 'a');
+    const rows = await hand.records();
+    const sent = rows.filter(({ key }) => !key.endsWith('/1'));
+    await hand.store.markSent(sent.map(({ row }) => ({ row, partition: 0, offset: String(row) })));
+    return started;
+  }
+  const copied = ({ history }: Awaited<ReturnType<typeof beside>>) =>
+    history.written.map(({ key, sequence }) => `${key.split('/').at(-1)} ${sequence}`);
+
+  test('has no event of a key behind one that it left out, and counts all that it left out', async () => {
+    const started = await beside();
+    expect(await started.run(wanted)).toMatchObject({ state: 'ended', selected: 2, replayed: 2, waiting: 3 });
+    expect(started.target.written.map(({ sequence }) => sequence)).toEqual([1, 2, 3]);
+    expect(copied(started)).toEqual(['2 1', '3 1']);
+    const again = await started.run(wanted);
+    expect(again).toMatchObject({ state: 'ended', resumed: false, selected: 5, replayed: 5, waiting: 0 });
+    expect(copied(started).slice(2)).toEqual(['2 1', '1 1', '1 2', '1 3', '3 1']);
+  });
+
+  test('goes on, where it was cut off, with all that it left out, in order', async () => {
+    const started = await beside();
+    const { history, run } = started;
+    history.script.push(
+      (batches) => ({ outcomes: history.write(batches), spent: false }),
+      () => ({ outcomes: [denied], spent: true }),
+    );
+    expect(await run(wanted)).toMatchObject({ state: 'stopped', replayed: 1, waiting: 3 });
+    const view = await run(wanted);
+    expect(view).toMatchObject({ state: 'ended', resumed: true, replayedBefore: 1, replayed: 4, waiting: 0 });
+    expect(copied(started)).toEqual(['2 1', '1 1', '1 2', '1 3', '3 1']);
+  });
+
+  test('stops where events of more keys wait than are kept in mind, and goes on once they are sent', async () => {
+    const started = await beside({ waitingKeysMax: 0 });
+    const { relay, run } = started;
+    expect(await run(wanted)).toMatchObject({
+      ...{ state: 'stopped', selected: 1, replayed: 1, waiting: 1 },
+      reason: 'events of too many keys are not sent yet: let them go out first',
+    });
+    await sendAll(relay);
+    expect(await run(wanted)).toMatchObject({ state: 'ended', resumed: true, replayed: 4 });
+    expect(copied(started)).toEqual(['2 1', '1 1', '1 2', '1 3', '3 1']);
   });
 });
 
