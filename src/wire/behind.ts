@@ -13,32 +13,51 @@ export interface BehindWatch {
   look(): Promise<void>;
 }
 
-/** A full sync that ended and left something unread is begun again no sooner. */
-const againMs = 60_000;
+/** After a full sync that ended and left something unread; twice as long after each further one, up to an hour. */
+const pauseMs = 60_000;
+const pauseMsMax = 3_600_000;
 
-/** `mayList`: it is known what connections see, one is valid, and calls are left. */
+/** Pauses between syncs for at most 1 hour. `mayList`: it is known what connections see, one is valid, and calls are left. */
 export function makeBehindWatch(
-  store: Pick<Store, 'behindSince' | 'readingOn'>,
+  store: Pick<Store, 'behindSince' | 'readingOn' | 'lastRun'>,
   sync: Pick<Sync, 'begin' | 'view'>,
   mayList: () => boolean,
   clock: Pick<Clock, 'nowMs' | 'steadyMs'>,
 ): BehindWatch {
   let sinceMs: number | null = null;
-  let begunAtMs = Number.NEGATIVE_INFINITY;
+  let foundAtMs: number | null = null;
+  /** Full syncs that ended since it was found and did not end it, whichever process began them, and the last that ended. */
+  let inVain: { count: number; run: number } | null = null;
+  /** When one was begun here, or was seen to have ended. */
+  let lastAtMs = Number.NEGATIVE_INFINITY;
   const detail =
     'The topics held events that this store did not know of: it was restored, or is new. Their numbers are taken; ' +
     'a full sync publishes what differs.';
+  async function pauseNow(): Promise<number> {
+    const last = await store.lastRun();
+    const isOfAll = last?.ended && last.full && last.organizationId === null;
+    const run = isOfAll ? last.run : (inVain?.run ?? 0);
+    inVain ??= { count: 0, run };
+    if (run !== inVain.run) {
+      lastAtMs = clock.steadyMs();
+      inVain = { count: inVain.count + 1, run };
+    }
+    return Math.min(pauseMsMax, pauseMs * 2 ** Math.max(0, inVain.count - 1));
+  }
   return {
     conditions: () => (sinceMs === null ? [] : [{ name: 'store-behind-topics', sinceMs, detail }]),
     async look() {
       const lastMs = await store.behindSince();
+      if (lastMs !== foundAtMs) inVain = null;
+      foundAtMs = lastMs;
       // No later than now, also where the clock was set back since.
       sinceMs = lastMs === null ? null : Math.min(sinceMs ?? lastMs, clock.nowMs());
       // What is still to be found would not be judged by a sync that begins now.
-      if (sinceMs === null || !mayList() || sync.view().state === 'running' || (await store.readingOn()))
+      if (sinceMs === null || !mayList() || (await store.readingOn()) || sync.view().state === 'running')
         return;
-      if (clock.steadyMs() - begunAtMs < againMs) return;
-      begunAtMs = clock.steadyMs();
+      const waitMs = await pauseNow();
+      if (clock.steadyMs() - lastAtMs < waitMs) return;
+      lastAtMs = clock.steadyMs();
       sync.begin({ organizationId: null, full: true });
     },
   };
