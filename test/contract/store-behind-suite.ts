@@ -645,6 +645,98 @@ export function storeBehindSuite(name: string, open: () => Promise<StoreUnderTes
       expect((await hand.records())[0]!.sequence).toBeGreaterThan(1e12);
     });
 
+    describe('what Kafka refused before the backup', () => {
+      let refused: OutboxRow;
+      const refuse = async (content: string): Promise<OutboxRow> => {
+        await hand.publish('1', content);
+        const [row] = await hand.records();
+        await hand.store.quarantineRecord(row!.row, 'record-too-large', '2 MB');
+        return row!;
+      };
+      /** Content and number of the event that a replay would send of the key. */
+      const newestSent = async () => {
+        const selection = { events: null, keys: null, organizationId: null, kind: null };
+        const { events } = await hand.store.selectReplay(selection, 0, 99, 99);
+        const rows = await hand.store.readHistory(events.flatMap((one) => (one.newest ? [one.row] : [])));
+        return rows.map(({ value, sequence }) => [JSON.parse(value).content, sequence]);
+      };
+      beforeEach(async () => {
+        await hand.publish('1', 'a');
+        await hand.store.markSent([{ row: (await hand.records())[0]!.row, partition: 2, offset: '40' }]);
+        refused = await refuse('b');
+      });
+
+      test('and was released and sent after it, is published as it is found: it waits for no operator, and is what a replay sends', async () => {
+        const [entry] = await hand.store.listQuarantine({ limit: 9, after: null });
+        expect(await newestSent()).toEqual([['a', 1]]);
+        expect(await find([sentAt(refused, 41)], '42')).toBe(0);
+        expect([await hand.quarantined(), await hand.records()]).toEqual([[], []]);
+        expect(await hand.store.releaseQuarantine(entry!.id)).toBe('not-found');
+        expect(await hand.store.ledger()).toMatchObject({ published: 2, quarantined: 0 });
+        const page = { after: 0, limit: 9, type: null, organizationId: null };
+        const { events } = await hand.store.listEvents(page);
+        expect(events.at(-1)).toMatchObject({ position: 2, partition: 2, offset: '41' });
+        expect(await newestSent()).toEqual([['b', 2]]);
+        expect(await hand.store.behindSince()).toBeNull();
+        expect(await hand.publish('1', 'b')).toMatchObject({ outcome: 'unchanged' });
+      });
+
+      test('and is found, is the newest of its key while Kafka refuses the one above it', async () => {
+        await find([sentAt(refused, 41)], '42');
+        await refuse('c');
+        expect([await newestSent(), await hand.quarantined()]).toEqual([[['b', 2]], ['record-too-large']]);
+      });
+
+      test('and is found below another that was refused as well, leaves that one with the operator', async () => {
+        const above = await refuse('c');
+        expect(await find([sentAt(refused, 41)], '42')).toBe(0);
+        expect([await newestSent(), await hand.quarantined()]).toEqual([[['b', 2]], ['record-too-large']]);
+        await find([sentAt(above, 42)], '43');
+        expect([await newestSent(), await hand.quarantined()]).toEqual([[['c', 3]], []]);
+      });
+
+      test('and an operator gave up, is published all the same where it is found', async () => {
+        const [entry] = await hand.store.listQuarantine({ limit: 9, after: null });
+        await hand.store.discardQuarantine(entry!.id);
+        expect(await hand.store.ledger()).toMatchObject({ published: 1, discarded: 1 });
+        await find([sentAt(refused, 41)], '42');
+        expect(await hand.store.ledger()).toMatchObject({ published: 2, discarded: 0 });
+      });
+
+      test('and stands there with other bytes, never goes out under its id, and nor does what is older: it is published above it', async () => {
+        const another = sentAt({ ...refused, value: `${refused.value} ` }, 41);
+        expect(await find([another], '42')).toBe(1);
+        await hand.store.allFound();
+        expect([await hand.quarantined(), await newestSent()]).toEqual([[], []]);
+        expect(await hand.store.ledger()).toMatchObject({ published: 1, quarantined: 0, waiting: 1 });
+        expect(await hand.publish('1', 'b')).toMatchObject({ outcome: 'published' });
+        expect(await hand.events()).toEqual(['4711 3 updated']);
+        await hand.sendAll();
+        expect(await hand.store.ledger()).toMatchObject({ published: 2, merged: 1, waiting: 0 });
+      });
+
+      test('and something newer of its key is found, is read once it is released, and published above that', async () => {
+        expect(await find([stranger(3)])).toBe(1);
+        await hand.store.allFound();
+        expect(await hand.store.ledger()).toMatchObject({ published: 1, quarantined: 1 });
+        const [entry] = await hand.store.listQuarantine({ limit: 9, after: null });
+        expect(await hand.store.releaseQuarantine(entry!.id)).toBe('released');
+        expect(await hand.records()).toEqual([]);
+        await hand.finish(await hand.take(), draftOf('1', 'b'));
+        expect(await hand.events()).toEqual(['4711 4 updated']);
+        expect(await hand.ledgerAtRest()).toMatchObject({ published: 1, merged: 1 });
+      });
+
+      test('and is found with what is newer, is published, and so is what is read then', async () => {
+        expect(await find([sentAt(refused, 41), stranger(3)])).toBe(1);
+        await hand.store.allFound();
+        expect([await hand.quarantined(), await newestSent()]).toEqual([[], []]);
+        await hand.publish('1', 'b');
+        expect(await hand.events()).toEqual(['4711 4 updated']);
+        expect(await hand.ledgerAtRest()).toMatchObject({ published: 3 });
+      });
+    });
+
     test('nothing is taken while the topics are still read', async () => {
       await hand.put([hintOf('5')]);
       await find([]);

@@ -221,6 +221,17 @@ async function noteRefused({ database }: Context, key: string, number: number): 
   );
 }
 
+/** Records of the outbox have their numbers after all: the newest events of their keys are not below. The keys are locked before. */
+export async function noteAccepted({ database }: Context, rows: number[]): Promise<void> {
+  await database.run(
+    `UPDATE sequences s SET refused = CASE WHEN s.refused = n.number THEN n.number - 1 ELSE s.refused END,
+       below_refused = CASE WHEN s.refused > n.number THEN greatest(s.below_refused, n.number) ELSE s.below_refused END
+     FROM (SELECT key, max(sequence) AS number FROM outbox WHERE id = ANY($1::bigint[]) GROUP BY key) n
+     WHERE s.key = n.key AND s.key = ANY(ARRAY(SELECT key FROM outbox WHERE id = ANY($1::bigint[])))`,
+    rows,
+  );
+}
+
 /**
  * What another relay is changing is waited for and counts as looked at: who is done knows that none is left. A range of
  * ids, since for a list of unknown length the server would read the whole table at each page.

@@ -69,6 +69,15 @@ export function storable(text: string | null): string | null {
   return text === null ? null : text.replaceAll('\0', '\uFFFD');
 }
 
+/** Of records that stand on their topics. Their tasks and keys are locked before. */
+export async function closeRecords({ database }: Context, rows: number[]): Promise<void> {
+  await database.run(
+    `UPDATE quarantine SET state = 'released' WHERE id = ANY(ARRAY(
+       SELECT id FROM quarantine WHERE outbox_id = ANY($1::bigint[]) AND ${isWaiting} ORDER BY id FOR NO KEY UPDATE))`,
+    rows,
+  );
+}
+
 /** Tasks that are tried again wait for nobody: they are entered anew when they are set aside again. Leaves with the commit. */
 export function closeEntries(context: Context, taskIds: number[]): void {
   if (taskIds.length === 0) return;

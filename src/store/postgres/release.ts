@@ -15,6 +15,7 @@ import { type Hint, markHints, organizationsIn } from './mark-hints';
 import { insertReads } from './note-read';
 import { type ObservedRow, tellAccess } from './observe';
 import { ensureOrganizations, lockOrganizations } from './organization-rows';
+import { noteAccepted } from './outbox';
 import { isWaiting } from './quarantine-entries';
 import { kindOfRow, readTask } from './read-task';
 import type { Row } from './server/database';
@@ -151,9 +152,9 @@ async function retryRecords(context: Context, entries: Row[], tasks: Row[]): Pro
     entries.map(({ outbox_id }) => outbox_id),
   );
   // They are the newest of their keys once more.
-  await database.run(
-    'UPDATE sequences SET refused = sequence - 1 WHERE key = ANY($1::text[]) AND refused = sequence',
-    newest.filter(({ state }) => state === 0).map(({ key }) => key),
+  await noteAccepted(
+    context,
+    newest.filter(({ state }) => state === 0).map(({ id }) => id),
   );
   const nowMs = context.nowMs();
   const read = new Set(entries.map(({ read_id }) => read_id));

@@ -13,7 +13,8 @@ import { listWhole } from './list-whole';
 import { forgetPublished, noteGone } from './lost-numbers';
 import { type ObservedRow, tellAccess, tellLater } from './observe';
 import { lockOrganizations } from './organization-rows';
-import { markSent, noteEnds } from './outbox';
+import { markSent, noteAccepted, noteEnds } from './outbox';
+import { closeRecords } from './quarantine-entries';
 import { lockOpenReplays, refuseOvertaken } from './refuse-again';
 import type { Row } from './server/database';
 import { saysDamaged } from './server/faults';
@@ -55,6 +56,16 @@ async function noteRecords(context: Context, page: FoundPage): Promise<number> {
   const keys = [...highest.keys()];
   const organizations = await lockOrganizations(context, keys.flatMap(organizationOf).sort());
   await lockTasks(context, keys);
+  await lockUnclaimed(context, keys.map(partsOf));
+  // Also those that are not raised are locked.
+  const raised = await database.all(
+    `INSERT INTO sequences AS s (key, sequence)
+     SELECT key, sequence FROM unnest($1::text[], $2::bigint[]) AS f (key, sequence) ORDER BY key COLLATE "C"
+     ON CONFLICT (key) DO UPDATE SET sequence = excluded.sequence WHERE excluded.sequence > s.sequence
+     RETURNING key`,
+    keys,
+    [...highest.values()],
+  );
   // The first place of each is where it was written; what stands there again is a repeat.
   const offsets = new Map(records.toReversed().map(({ eventId, offset }) => [eventId, offset]));
   const known = await rowsOf(context, [...offsets.keys()]);
@@ -70,21 +81,13 @@ async function noteRecords(context: Context, page: FoundPage): Promise<number> {
     records,
     new Map(placed.map(({ event_id, log_offset }) => [event_id, log_offset])),
   );
+  await releaseFound(context, known);
   // Wherever they stand they are sent.
   await markSent(
     context,
     known
-      .filter(({ state, event_id }) => state === 0 && !differing.has(event_id))
+      .filter(({ state, event_id }) => (state === 0 || state === 3) && !differing.has(event_id))
       .map(({ id, event_id }) => ({ row: id, partition, offset: offsets.get(event_id)! })),
-  );
-  await lockUnclaimed(context, keys.map(partsOf));
-  const raised = await database.all(
-    `INSERT INTO sequences AS s (key, sequence)
-     SELECT key, sequence FROM unnest($1::text[], $2::bigint[]) AS f (key, sequence) ORDER BY key COLLATE "C"
-     ON CONFLICT (key) DO UPDATE SET sequence = excluded.sequence WHERE excluded.sequence > s.sequence
-     RETURNING key`,
-    keys,
-    [...highest.values()],
   );
   const overtaken = await database.all(
     `UPDATE outbox o SET state = CASE WHEN o.log_offset IS NULL THEN 4 ELSE 2 END
@@ -119,6 +122,15 @@ async function noteBehind({ database, nowMs }: Context): Promise<void> {
      ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
     nowMs(),
   );
+}
+
+/** What Kafka refused here went out elsewhere: it is as what waits to be sent, and an operator is not asked about it. */
+async function releaseFound(context: Context, known: Row[]): Promise<void> {
+  const rows = known.filter(({ state }) => state === 3).map(({ id }) => id as number);
+  if (rows.length === 0) return;
+  await closeRecords(context, rows);
+  await context.database.run('UPDATE outbox SET state = 0 WHERE id = ANY($1::bigint[])', rows);
+  await noteAccepted(context, rows);
 }
 
 /** The page's events that are here. Of one that cannot be read back the bytes are not known: they are none. */

@@ -230,6 +230,16 @@ function noteRefused({ database }: Context, key: string, number: number): void {
   );
 }
 
+/** A record has the number after all: the newest event of the key is not below it. */
+export function noteAccepted({ database }: Context, key: string, number: number): void {
+  database.run(
+    `UPDATE sequences SET refused = refused - (refused = ?1),
+       below_refused = iif(refused > ?1, max(below_refused, ?1), below_refused) WHERE key = ?2`,
+    number,
+    key,
+  );
+}
+
 /** The table is walked by its rows: no index knows which of them are in the log. */
 export function resendLogged(context: Context, after: number, limit: number): number | null {
   const { database, settings } = context;

@@ -92,3 +92,8 @@ export function closeEntry(context: Context, taskId: number): void {
     taskId,
   );
 }
+
+/** Of a record that stands on its topic. */
+export function closeRecord({ database }: Context, row: number): void {
+  database.run(`UPDATE quarantine SET state = 'released' WHERE outbox_id = ? AND state = 'waiting'`, row);
+}

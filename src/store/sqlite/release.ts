@@ -11,6 +11,7 @@ import type { Row } from './database';
 import { hint } from './inbox';
 import { listWhole } from './list-whole';
 import { tellAccess } from './observe';
+import { noteAccepted } from './outbox';
 import { hintProbe } from './probes';
 import { kindOfRow, readTask } from './read-task';
 import { afterGap, noteRead } from './return-task';
@@ -73,16 +74,12 @@ function releaseRecord(context: Context, outboxId: number): void {
   const record = database.get(
     `UPDATE outbox SET state = iif(sequence = (SELECT s.sequence FROM sequences s WHERE s.key = outbox.key),
        ${releasedState('outbox', kindOfRow('outbox'))}, state)
-     WHERE id = ? AND state = 3 RETURNING key, state`,
+     WHERE id = ? AND state = 3 RETURNING key, sequence, state`,
     outboxId,
   );
   if (record === undefined) return;
   // It is the newest of its key once more.
-  if (record.state === 0)
-    database.run(
-      'UPDATE sequences SET refused = sequence - 1 WHERE key = ? AND refused = sequence',
-      record.key as string,
-    );
+  if (record.state === 0) noteAccepted(context, String(record.key), Number(record.sequence));
   if (record.state === 4) tellAbove(context, outboxId, record.key as string);
   const task = database.get(
     `SELECT t.* FROM outbox o JOIN tasks t ON t.id = ${readTask} WHERE o.id = ? AND t.state IN ('done', 'settling')`,

@@ -12,7 +12,8 @@ import type { Context } from './context';
 import { listWhole } from './list-whole';
 import { noteGone } from './lost-numbers';
 import { tellAccess } from './observe';
-import { markSent, noteEnd } from './outbox';
+import { markSent, noteAccepted, noteEnd } from './outbox';
+import { closeRecord } from './quarantine';
 import { refuseOvertaken } from './refuse-again';
 import { noteUnclaimed } from './unclaimed';
 
@@ -29,6 +30,7 @@ export function topicEnds({ database }: Context): KnownEnd[] {
 export function noteFound(context: Context, page: FoundPage): number {
   const { records } = page;
   const repeats = lastRepeats(records, placesOf(context, page));
+  releaseFound(context, records);
   const raised = new Set<string>();
   for (const record of records) {
     const known = knownAs(context, record);
@@ -69,6 +71,19 @@ export function readingOn({ database }: Context): boolean {
 export function behindSince({ database }: Context): number | null {
   const row = database.get(`SELECT value FROM meta WHERE name = 'behind'`);
   return row === undefined ? null : Number(row.value);
+}
+
+/** What Kafka refused here went out elsewhere: it is as what waits to be sent, and an operator is not asked about it. */
+function releaseFound(context: Context, records: FoundRecord[]): void {
+  const rows = context.database.all(
+    `UPDATE outbox SET state = 0 WHERE event_id IN (SELECT value FROM json_each(?)) AND state = 3
+     RETURNING id, key, sequence`,
+    JSON.stringify(records.map(({ eventId }) => eventId)),
+  );
+  for (const { id, key, sequence } of rows) {
+    closeRecord(context, Number(id));
+    noteAccepted(context, String(key), Number(sequence));
+  }
 }
 
 /** Whether the event is in the outbox, with these bytes or with others; null: it is not. */
