@@ -14,7 +14,7 @@ export interface Seen {
 }
 
 /** Transactions side by side end in another order than they began in, and clocks are put right by little. */
-const besideMs = 10_000;
+export const besideMs = 10_000;
 
 /** `notedMs` is what retention noted, null where it never did. */
 export function isSetBack(nowMs: number, notedMs: number | null, { furthestMs }: Seen): boolean {

@@ -1,6 +1,7 @@
 // The store's whole contract, for every way in which a store is opened.
 import type { StoreRules } from '../../src/store/store-rules';
 import { storeAccessSuite } from './store-access-suite';
+import { storeAheadSuite } from './store-ahead-suite';
 import { storeAlertsSuite } from './store-alerts-suite';
 import { storeBehindSuite } from './store-behind-suite';
 import { storeCasesSuite } from './store-cases-suite';
@@ -30,6 +31,7 @@ const suites: ((name: string, open: OpenStore) => void)[] = [
   storeExplainSuite,
   storeReplaySuite,
   storeRetentionSuite,
+  storeAheadSuite,
   storeBehindSuite,
   storeDamageSuite,
   storeHeldSuite,

@@ -10,6 +10,7 @@ import type { Context } from './context';
 import { countLog, uncount } from './log-size';
 import type { Row } from './server/database';
 import { noteSwept, sweptUntil } from './swept-until';
+import { timesOf } from './time-behind';
 
 const rowsMax = 1000;
 
@@ -33,10 +34,11 @@ export async function sweepEvents(context: Context): Promise<number> {
     rowsMax,
   );
   const isNeeded = await neededByReplay(context);
+  const times = await timesOf(context, rows, { table: 'outbox', place: 'position', at: 'sent_at' });
   const { gone: taken, until } = eventsToTake(
-    rows.map((row) => ({
+    rows.map((row, nth) => ({
       row,
-      sentAtMs: row.sent_at,
+      sentAtMs: times[nth]!,
       bytes: row.bytes,
       mayGo: row.superseded && !isNeeded(row.id),
     })),

@@ -14,6 +14,7 @@ import type { Row } from './server/database';
 import { bringNearer } from './set-back';
 import { raiseFloor, sweepEvents } from './sweep-events';
 import { noteSwept, sweptUntil } from './swept-until';
+import { timesOf } from './time-behind';
 
 const rowsMax = 1000;
 /** Notifications of the deliveries of one step: their tasks are locked until it ends. */
@@ -57,14 +58,19 @@ async function sweepSettled(context: Context): Promise<Swept> {
        AND alert !~ '"state":(null|"firing")'`,
     context.nowMs() - alertMs,
   );
-  const replayed = await database.run(
-    'DELETE FROM replayed WHERE id = ANY(ARRAY(SELECT id FROM replayed ORDER BY id LIMIT $2)) AND at < $1',
-    context.nowMs() - settings.journalMs,
-    rowsMax,
-  );
+  const replayed = await sweepReplayed(context);
   const aside = await sweepAside(context);
   const more = [entries, replayed, aside].some((rows) => rows === rowsMax);
   return { rows: entries + alerts + replayed + aside, more };
+}
+
+async function sweepReplayed(context: Context): Promise<number> {
+  const rows = await context.database.all('SELECT id, at FROM replayed ORDER BY id LIMIT $1', rowsMax);
+  const times = await timesOf(context, rows, { table: 'replayed', place: 'id', at: 'at' });
+  const beforeMs = context.nowMs() - context.settings.journalMs;
+  const gone = rows.flatMap(({ id }, nth) => (times[nth]! < beforeMs ? [id] : []));
+  if (gone.length > 0) await context.database.run('DELETE FROM replayed WHERE id = ANY($1::bigint[])', gone);
+  return gone.length;
 }
 
 /**
@@ -117,12 +123,6 @@ async function sweepReads(context: Context): Promise<number> {
   return gone;
 }
 
-/** Those before the first that is young. */
-function oldOf(rows: Row[], at: string, beforeMs: number): Row[] {
-  const young = rows.findIndex((row) => row[at] >= beforeMs);
-  return young < 0 ? rows : rows.slice(0, young);
-}
-
 async function sweepDeliveries(context: Context): Promise<number> {
   const { database, settings } = context;
   const beforeMs = context.nowMs() - settings.journalMs;
@@ -139,7 +139,9 @@ async function sweepDeliveries(context: Context): Promise<number> {
     rowsMax,
     notificationsMax,
   );
-  const old = oldOf(rows, 'received_at', beforeMs);
+  const times = await timesOf(context, rows, { table: 'deliveries', place: 'id', at: 'received_at' });
+  const young = times.findIndex((at) => at >= beforeMs);
+  const old = young < 0 ? rows : rows.slice(0, young);
   const isLast = rows.length === 0 || old.length < rows.length;
   await noteSwept(context, 'deliveries', isLast ? walkEnded : old.at(-1)!.id);
   const gone = old.filter(({ waits }) => !waits);

@@ -9,6 +9,7 @@ import { newestNumber, walkEnded } from '../store-rules';
 import type { Context } from './context';
 import type { Row } from './database';
 import { countLog, uncount } from './log-size';
+import { timesOf } from './time-behind';
 
 const rowsMax = 1000;
 
@@ -32,10 +33,11 @@ export function sweepEvents(context: Context, nowMs: number): number {
   );
   const isNeeded = neededByReplay(context, nowMs);
   const { eventMs, eventBytesMax } = context.settings;
+  const times = timesOf(context, rows, { table: 'outbox', place: 'position', at: 'sent_at' });
   const { gone, until } = eventsToTake(
-    rows.map((row) => ({
+    rows.map((row, nth) => ({
       row,
-      sentAtMs: Number(row.sent_at),
+      sentAtMs: times[nth]!,
       bytes: Number(row.bytes),
       mayGo: row.superseded === 1 && (row.state === 1 || row.state === 2) && !isNeeded(Number(row.id)),
     })),

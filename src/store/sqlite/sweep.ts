@@ -12,6 +12,7 @@ import { waitsForLedger } from './ledger';
 import { uncount } from './log-size';
 import { bringNearer } from './set-back';
 import { raiseFloor, sweepEvents } from './sweep-events';
+import { timesOf } from './time-behind';
 
 const rowsMax = 1000;
 /** Hints and reads of the tasks that the deliveries of one step hinted: each of them is looked at. */
@@ -44,11 +45,7 @@ export function sweep(context: Context): Swept {
        SELECT 1 FROM json_each(alert, '$.sent') s WHERE s.value ->> 'state' IS NOT 'resolved')`,
     nowMs - alertMs,
   );
-  const replayed = context.database.run(
-    'DELETE FROM replayed WHERE id IN (SELECT id FROM replayed ORDER BY id LIMIT ?) AND at < ?',
-    rowsMax,
-    journalledAfterMs,
-  );
+  const replayed = sweepReplayed(context, journalledAfterMs);
   const events = sweepEvents(context, nowMs);
   const journalled = sweepDeliveries(context, journalledAfterMs) + sweepReads(context, journalledAfterMs);
   const aside = sweepAside(context, journalledAfterMs);
@@ -65,6 +62,14 @@ function endRound({ swept }: Context): boolean {
   if ([position, delivery, readOfTask, aside].some((place) => place !== walkEnded)) return false;
   Object.assign(swept, { position: 0, delivery: 0, readOfTask: 0, readWithFence: 0, aside: 0 });
   return true;
+}
+
+function sweepReplayed(context: Context, beforeMs: number): number {
+  const rows = context.database.all('SELECT id, at FROM replayed ORDER BY id LIMIT ?', rowsMax);
+  const times = timesOf(context, rows, { table: 'replayed', place: 'id', at: 'at' });
+  const gone = rows.flatMap(({ id }, nth) => (times[nth]! < beforeMs ? [Number(id)] : []));
+  const ids = JSON.stringify(gone);
+  return context.database.run('DELETE FROM replayed WHERE id IN (SELECT value FROM json_each(?))', ids);
 }
 
 /**
@@ -136,7 +141,8 @@ function sweepDeliveries(context: Context, beforeMs: number): number {
     swept.delivery,
     rowsMax,
   );
-  const young = rows.findIndex((row) => Number(row.received_at) >= beforeMs);
+  const times = timesOf(context, rows, { table: 'deliveries', place: 'id', at: 'received_at' });
+  const young = times.findIndex((at) => at >= beforeMs);
   const old = young < 0 ? rows : rows.slice(0, young);
   const aged = old.filter(({ waits }) => waits === 0);
   const { byTask, left } = gather(context, aged);
