@@ -136,7 +136,7 @@ export interface ReplayView extends ReplayCounts {
   earlierUnsent: number;
   /** At its end, what of it did not go again, by its reason: `replayed` does not count that. */
   refused: ReplayRefusal[];
-  /** Left out, since they go out anyway: newest events that wait to be sent; of history, those that were never sent. */
+  /** Left out, since they go out anyway: newest events that wait to be sent; of history, those that were never sent and what follows them in their keys. */
   waiting: number;
   /** Named events that are not kept. */
   unknown: string[];

@@ -73,7 +73,10 @@ const silentMs = 500;
 const lostMax = 2;
 const overtakenMax = 5;
 
-/** `nowMs` replaces the database's clock, for tests. A statement may take 3 s, unless a call says otherwise. */
+/**
+ * `nowMs` replaces the database's clock, for tests. A statement may take 3 s, unless a call says otherwise. A transaction that lost against
+ * another is made 2 times at most, 5 where another made rows for its resources first.
+ */
 export function openDatabase(settings: DatabaseSettings, nowMs: (() => number) | null = null): Database {
   const pool = openPool(settings, settings.connections);
   const { borrow, giveBack, isOld } = makeLender(pool, connectMs);
