@@ -12,8 +12,6 @@ export interface Listening {
   untilMs(): number;
   /** To be called in each step: what passed since the last call counts unless this process stood still. */
   note(): Promise<void>;
-  /** The same after work that took long, through all of which this process lived. */
-  noteWork(): Promise<void>;
 }
 
 /** A break longer than `lapseMs` begins it anew, of this process or of all. Rejects as the store does. */
@@ -25,16 +23,14 @@ export function makeListening(
   let sinceMs = clock.nowMs();
   let notedMs = clock.steadyMs();
 
-  async function note(unbroken: boolean): Promise<void> {
-    const atMs = clock.steadyMs();
-    sinceMs = await store.noteListening(unbroken ? atMs - notedMs : 0, lapseMs);
-    notedMs = atMs;
-  }
-
   return {
     sinceMs: () => sinceMs,
     untilMs: () => clock.nowMs() - (clock.steadyMs() - notedMs),
-    note: () => note(clock.steadyMs() - notedMs <= lapseMs),
-    noteWork: () => note(true),
+    async note() {
+      const atMs = clock.steadyMs();
+      const forMs = atMs - notedMs;
+      sinceMs = await store.noteListening(forMs <= lapseMs ? forMs : 0, lapseMs);
+      notedMs = atMs;
+    },
   };
 }

@@ -32,11 +32,7 @@ interface Kept {
  * `silenceMsMin` 0: none is silent, ever. Nobody becomes silent after the last note: while the store is away heartbeats are
  * refused, and others may have noted some that are not known here. Keeps an entry for each silent subscription.
  */
-export function makeSilences(
-  book: SecretBook,
-  silenceMsMin: number,
-  listening: Omit<Listening, 'noteWork'>,
-): Silences {
+export function makeSilences(book: SecretBook, silenceMsMin: number, listening: Listening): Silences {
   let kept = new Map<string, Kept>();
 
   const silentOf = (findings: Findings) => {

@@ -6,6 +6,7 @@
 import type { Condition, ConditionName } from '../model/alert';
 import type { Outbox, WebhookSecrets } from '../model/store';
 import type { DeliveryView } from '../model/subscription';
+import type { Clock } from '../tools/clock';
 import { makeListening } from './listening';
 import { boundTokens, type Finding, type Findings, type LookDoors, lookAtSubscriptions } from './look';
 import type { SecretBook } from './secret-book';
@@ -61,6 +62,7 @@ export function makeSubscriptionWatch(doors: WatchDoors): SubscriptionWatch {
   let [findings, lookedWhole]: [Findings, boolean] = [new Map(), false];
   let looked = makeLookedInto(clock, tickMs * 2);
   const pause = makePauseLook(doors);
+  const hearBeside = makeHearBeside(clock, tickMs, () => silent.hear(findings));
 
   const silences = (): Condition[] => silent.among(findings).map(pause.told);
 
@@ -112,8 +114,7 @@ export function makeSubscriptionWatch(doors: WatchDoors): SubscriptionWatch {
       if (looked.isNew(quiet)) nextLookMs = clock.steadyMs();
       // Where no process can hear a delivery with it, the provider alone tells that it is used.
       if (isOffered(book)) nextLookMs = Math.min(nextLookMs, clock.steadyMs() + retryMsMax);
-      const work = lookWhereDue(quiet).finally(() => looked.note(quiet));
-      await work.finally(listening.noteWork);
+      await hearBeside(lookWhereDue(quiet).finally(() => looked.note(quiet)));
       return tickMs;
     },
     settled: () => [
@@ -125,6 +126,23 @@ export function makeSubscriptionWatch(doors: WatchDoors): SubscriptionWatch {
       const found = [...findings.values()].map((one) => withLastHeard(one, book));
       return [...found, ...silences().filter((one) => looked.isTold(one))];
     },
+  };
+}
+
+/**
+ * Beside a look that lasts it is heard as by steps, so that a store that is away meanwhile is a break. What is returned rejects as the
+ * look does.
+ */
+function makeHearBeside(clock: Clock, everyMs: number, hear: () => Promise<void>) {
+  return async (look: Promise<void>): Promise<void> => {
+    const over = new AbortController();
+    const hearing = (async () => {
+      while (!over.signal.aborted) {
+        await clock.wait(everyMs, over.signal);
+        if (!over.signal.aborted) await hear().catch(() => {});
+      }
+    })();
+    await look.finally(() => over.abort()).finally(() => hearing);
   };
 }
 

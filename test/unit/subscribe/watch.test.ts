@@ -41,6 +41,7 @@ function watchOf({ doors, store, clock }: Stage, silenceMsMin = 30_000): Subscri
         return holds;
       },
       async noteListening(...listened) {
+        if (storeFails) throw new Error('the store is away');
         store.nowMs = clock.nowMs();
         return store.noteListening(...listened);
       },
@@ -368,6 +369,44 @@ test.each([
     expect(told()).toEqual([]);
   },
 );
+
+test.each([
+  ['while others hear it', false],
+  ['while the store is away', true],
+])('a look that lasts for minutes makes nobody silent: %s', async (_what, away) => {
+  const { list } = stage.calls;
+  let looks = 0;
+  let answer = () => {};
+  const answered = new Promise<void>((resolve) => {
+    answer = resolve;
+  });
+  stage.calls.list = async function* (connectionId) {
+    looks += 1;
+    await answered;
+    yield* list(connectionId);
+  };
+  let stepped: Promise<unknown> = Promise.resolve();
+  while (looks === 0) {
+    await heard();
+    await stage.clock.advance(5000);
+    stepped = watch.step();
+    await stage.clock.advance(0);
+  }
+  storeFails = away;
+  const pages: string[] = [];
+  for (let passed = 0; passed < 240_000; passed += 5000) {
+    if (!away && passed % 60_000 === 0)
+      Object.assign(stage.store.rows[0]!, { heardAtMs: stage.clock.nowMs() });
+    await stage.clock.advance(5000);
+    pages.push(...told());
+  }
+  storeFails = false;
+  expect(await Promise.race([stepped, 'looks'])).toBe('looks');
+  answer();
+  await stepped;
+  await run(20_000);
+  expect([...pages, ...told()]).toEqual([]);
+});
 
 test('who was silent before the store was away stays so, as it was told, until it is heard', async () => {
   await heard();
