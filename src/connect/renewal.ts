@@ -146,22 +146,28 @@ function makeStoring(
     return storing;
   }
 
-  /** All at once: one whose row is locked holds up no other. */
-  async function storeAll(): Promise<void> {
-    await Promise.all(
-      given
-        .connections()
-        .filter((id) => !underWay.has(id))
-        .map(storeOne),
-    );
+  /** Those that are not under way, all at once: one whose row is locked holds up no other. */
+  function storeWaiting(): void {
+    for (const id of given.connections()) if (!underWay.has(id)) void storeOne(id);
   }
 
   async function run(): Promise<void> {
     while (!ended.signal.aborted && given.connections().length > 0) {
       await clock.wait(storeAgainMs, ended.signal);
-      if (!ended.signal.aborted) await storeAll();
+      if (!ended.signal.aborted) storeWaiting();
     }
     running = false;
+  }
+
+  /** A call that hangs keeps nothing that waits from the store. */
+  async function storeAtLast(over: AbortSignal): Promise<void> {
+    while (!over.aborted) {
+      storeWaiting();
+      const again = clock.wait(storeAgainMs, over);
+      await Promise.race([Promise.all(underWay.values()), again]);
+      if (underWay.size === 0 && given.connections().length === 0) return;
+      await again;
+    }
   }
 
   return {
@@ -171,19 +177,11 @@ function makeStoring(
       running = true;
       void run();
     },
-    /** Of what is under way as well. */
+    /** Goes on until nothing waits and nothing is under way, `withinMs` at most. */
     async end(withinMs: number): Promise<void> {
       ended.abort();
       const over = new AbortController();
-      const storeAtLast = async () => {
-        await Promise.all(underWay.values());
-        await storeAll();
-        while (given.connections().length > 0 && !over.signal.aborted) {
-          await clock.wait(storeAgainMs, over.signal);
-          await storeAll();
-        }
-      };
-      await endsWithin(storeAtLast(), withinMs, clock);
+      await endsWithin(storeAtLast(over.signal), withinMs, clock);
       over.abort();
     },
   };
