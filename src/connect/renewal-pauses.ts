@@ -10,9 +10,18 @@ export interface Failure {
   isProviders: boolean;
 }
 
-interface Failing extends Failure {
+/** How often it failed in a row, since when, and with what at last. */
+interface Row {
   failures: number;
   sinceMs: number;
+  detail: string;
+}
+
+/** Each kind counts for itself: what fails here is not the provider's trouble, and ends none of it. */
+interface Failing {
+  providers: Row | null;
+  ours: Row | null;
+  detail: string;
   untilMs: number;
 }
 
@@ -21,6 +30,8 @@ export interface RenewalPauses {
   of(connectionId: string, nowMs: number): { leftMs: number; detail: string } | null;
   /** The pause that begins now; at least `askedMs`. */
   failed(connectionId: string, failure: Failure, askedMs: number | null, nowMs: number): number;
+  /** The provider gave a token: its failures are over, whatever becomes of what it gave. */
+  gave(connectionId: string): void;
   ended(connectionId: string): void;
   /** What the provider has refused or not answered for some time, among the connections that `matters` names. */
   trouble(
@@ -43,26 +54,36 @@ export function makeRenewalPauses(random: () => number): RenewalPauses {
       if (found === undefined || found.untilMs <= nowMs) return null;
       return { leftMs: found.untilMs - nowMs, detail: found.detail };
     },
-    failed(connectionId, failure, askedMs, nowMs) {
-      const { failures = 0, sinceMs = nowMs } = failing.get(connectionId) ?? {};
+    failed(connectionId, { detail, isProviders }, askedMs, nowMs) {
+      const { providers = null, ours = null } = failing.get(connectionId) ?? {};
+      const { failures, sinceMs } = (isProviders ? providers : ours) ?? { failures: 0, sinceMs: nowMs };
+      const row = { failures: failures + 1, sinceMs, detail };
       const pauseMs = Math.max(
         askedMs ?? 0,
-        backoffMs(failures + 1, failure.isProviders ? bounds : boundsHere, random),
+        backoffMs(row.failures, isProviders ? bounds : boundsHere, random),
       );
-      failing.set(connectionId, { ...failure, failures: failures + 1, sinceMs, untilMs: nowMs + pauseMs });
+      // Whoever came to ask it met nothing that fails here.
+      const rows = isProviders ? { providers: row, ours: null } : { providers, ours: row };
+      failing.set(connectionId, { ...rows, detail, untilMs: nowMs + pauseMs });
       return pauseMs;
+    },
+    gave(connectionId) {
+      const found = failing.get(connectionId);
+      if (found !== undefined) found.providers = null;
     },
     ended: (connectionId) => void failing.delete(connectionId),
     trouble(nowMs, matters) {
       for (const connectionId of failing.keys()) if (!matters(connectionId)) failing.delete(connectionId);
-      const lasting = [...failing.values()].filter(
-        ({ isProviders, sinceMs }) => isProviders && nowMs - sinceMs >= patienceMs,
-      );
+      const lasting = [...failing.values()].flatMap(({ providers, ours }) => {
+        // Since a failure of ours nobody has asked it.
+        const knownMs = providers === null ? 0 : (ours?.sinceMs ?? nowMs) - providers.sinceMs;
+        return providers !== null && knownMs >= patienceMs ? [providers] : [];
+      });
       if (lasting.length === 0) return null;
       const count = lasting.length === 1 ? 'one connection' : `${lasting.length} connections`;
       return {
         sinceMs: Math.min(...lasting.map(({ sinceMs }) => sinceMs)),
-        detail: `The tokens of ${count} cannot be renewed: ${(lasting[0] as Failing).detail}.`,
+        detail: `The tokens of ${count} cannot be renewed: ${(lasting[0] as Row).detail}.`,
       };
     },
   };

@@ -90,6 +90,7 @@ export function makeRenewal(doors: RenewalDoors): Renewal {
     } catch (error) {
       const detail = wordsOf(error);
       storing.begin();
+      if (given.connections().includes(connectionId)) pauses.gave(connectionId);
       const refusal = error instanceof GrantRefusal ? error : null;
       const failure = { detail, isProviders: refusal !== null && refusal.fault !== 'unasked' };
       const pauseMs = pauses.failed(connectionId, failure, refusal?.retryAfterMs ?? null, clock.nowMs());

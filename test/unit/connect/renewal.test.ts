@@ -121,3 +121,21 @@ test('a stop ends as soon as what was under way is stored', async () => {
   expect(await ended).toEqual({ unstored: [], unanswered: [] });
   expect(token('a')).toBe('late');
 });
+
+test('a provider that gives again is in no trouble any more, though the store is away by then', async () => {
+  const { clock, answers, takes, renewal, renew } = setUp();
+  const fails = async () => {
+    throw new GrantRefusal('unavailable', 'expected 200, got 503');
+  };
+  answers.set('a', fails);
+  for (let times = 0; times < 10; times += 1) {
+    await renew('a');
+    await clock.advance(60_000);
+  }
+  expect(renewal.trouble()).toMatchObject({ sinceMs: 0 });
+  answers.clear();
+  takes.set('a', away);
+  await clock.advance(300_000);
+  await renew('a');
+  expect(renewal.trouble()).toBeNull();
+});
