@@ -6,6 +6,7 @@
  */
 import type { Connection } from '../model/connection';
 import type { Renewed, TokenRenewal } from '../model/consent';
+import { isProblem } from '../model/problem';
 import { type Clock, endsWithin } from '../tools/clock';
 import type { AuthorizationServer } from './authorization-server';
 import { type GivenDoors, type GivenGrants, type LeftBehind, makeGivenGrants } from './given-grants';
@@ -259,10 +260,11 @@ function makeRenewAlone(
   };
 }
 
-/** What is not the provider's is the store's. */
+/** Only where it is the store's, the store is named: whoever reads it looks there. */
 function wordsOf(error: unknown): string {
-  if (error instanceof GrantRefusal) return error.message;
-  return `the store failed (${error instanceof Error ? error.message : String(error)})`;
+  const words = error instanceof Error ? error.message : String(error);
+  const isStores = isProblem(error, 'store.unavailable') || isProblem(error, 'store.refused');
+  return isStores ? `the store failed (${words})` : words;
 }
 
 function waits(detail: string, retryAfterMs: number): Renewed {

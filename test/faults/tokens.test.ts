@@ -11,6 +11,7 @@ import { resealTokens } from '../../src/connect/reseal-tokens';
 import { sealTokens, unsealConnection } from '../../src/connect/token-vault';
 import type { Connection, SealedConnection, SealedTokens } from '../../src/model/connection';
 import type { Grant, Renewed } from '../../src/model/consent';
+import { Problem } from '../../src/model/problem';
 import { makeSealer, Secret } from '../../src/tools/secret';
 import { type Command, startCommand } from '../support/command';
 import { type HandClock, makeHandClock } from '../support/hand-clock';
@@ -33,6 +34,7 @@ const grantOf = (turn: number, more: Partial<Grant> = {}): Grant => ({
   ...more,
 });
 
+const away = () => new Problem('store.unavailable', 'the store is away');
 const nothing = { unstored: [], unanswered: [] };
 
 /** One store, as several processes share it, and an endpoint that is told what to answer. */
@@ -70,7 +72,7 @@ class Stage {
     },
     replaceTokens: async (_id: string, replaces: string, tokens: SealedTokens) => {
       this.replacings += 1;
-      if (this.storeAway) throw new Error('the store is away');
+      if (this.storeAway) throw away();
       if (this.row.sealedToken !== replaces) return false;
       this.row = { ...this.row, ...tokens };
       this.failing = this.failsOnceStored;
@@ -79,7 +81,7 @@ class Stage {
       return true;
     },
     holdLease: async (_name: string, by: string, leaseMs: number) => {
-      if (this.leaseAway) throw new Error('the store is away');
+      if (this.leaseAway) throw away();
       const free = this.#lease === null || this.#lease.untilMs <= this.clock.nowMs();
       if (!free && this.#lease?.holder !== by) return false;
       this.#lease = { holder: by, untilMs: this.clock.nowMs() + leaseMs };
@@ -90,7 +92,7 @@ class Stage {
   #failsOnce(at: Stage['failing']): void {
     if (this.failing !== at) return;
     this.failing = null;
-    throw new Error('the store is away');
+    throw away();
   }
 
   /** Whether another may renew now. */

@@ -139,3 +139,15 @@ test('a provider that gives again is in no trouble any more, though the store is
   await renew('a');
   expect(renewal.trouble()).toBeNull();
 });
+
+test.each([
+  ['away', new Problem('store.unavailable', 'it is away'), 'the store failed (it is away)'],
+  ['refusing', new Problem('store.refused', 'a disk is full'), 'the store failed (a disk is full)'],
+  ['sound, and a key missing', new Problem('store.key-missing', 'no key with id k2'), 'no key with id k2'],
+  ['sound, and a fault ours', new TypeError('x is undefined'), 'x is undefined'],
+])('the store is named as what failed only where it is: %s', async (_how, error, words) => {
+  const { takes, renew } = setUp();
+  takes.set('a', () => Promise.reject(error));
+  const detail = `the token cannot be renewed now: ${words}`;
+  expect(await renew('a')).toMatchObject({ waits: { code: 'token-unavailable', detail } });
+});
