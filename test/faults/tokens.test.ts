@@ -109,7 +109,7 @@ class Stage {
       server: {
         refresh: async (refresh, mayShow) => {
           await this.beforeShown();
-          if (!mayShow()) throw new GrantRefusal('unavailable', 'held back');
+          if (!mayShow()) throw new GrantRefusal('unasked', 'held back');
           this.asked.push(refresh.open());
           return this.answer(refresh.open());
         },
@@ -348,6 +348,16 @@ describe('F-17: the new refresh token', () => {
       expect(tokenOf(await waiting)).toContain('another process is renewing it');
     }
     expect(second.renewal.trouble()).toBeNull();
+  });
+
+  test('that was not asked for, since it came to that too late, is none of it either', async () => {
+    const { renewal, known } = stage.process('a');
+    stage.beforeShown = () => stage.clock.advance(60_001);
+    for (let times = 0; times < 4; times += 1) {
+      expect(tokenOf(await renewal.renew(known()))).toContain('held back');
+      await stage.clock.advance(16_000);
+    }
+    expect(renewal.trouble()).toBeNull();
   });
 
   test('is asked for within 15 s of the store’s return, however long it was away', async () => {
