@@ -35,7 +35,7 @@ export interface GivenGrants {
 
 /** The connections whose consents a process leaves in doubt that ends. */
 export interface LeftBehind {
-  /** Of which something was given that is not stored: they are lost. */
+  /** Of which something was given that the store has not confirmed: what was on its way there may be stored all the same. */
   unstored: string[];
   /** Whose refresh tokens the provider was shown, and has not answered: it may have taken them back. */
   unanswered: string[];
@@ -46,22 +46,22 @@ export function leftBehindWords({ unstored, unanswered }: LeftBehind): string[] 
   return [
     ...naming(
       unstored,
-      (who, users) =>
-        `the store did not take the new tokens of ${who} before the process ended: ${users} anew`,
+      (who, whose) =>
+        `the store did not confirm the new tokens of ${who} before the process ended: ${whose} may have to consent anew`,
     ),
     ...naming(
       unanswered,
-      (who, users) =>
-        `the provider did not answer the renewal of ${who} before the process ended: if it refuses the next one, ${users} anew`,
+      (who, whose) =>
+        `the provider did not answer the renewal of ${who} before the process ended: if it refuses the next one, ${whose} must consent anew`,
     ),
   ];
 }
 
-function naming(connectionIds: string[], words: (who: string, users: string) => string): string[] {
+function naming(connectionIds: string[], words: (who: string, whose: string) => string): string[] {
   if (connectionIds.length === 0) return [];
   const [first, more] = [connectionIds.slice(0, 10).join(', '), connectionIds.length - 10];
-  if (connectionIds.length === 1) return [words(`connection ${first}`, 'its user consents')];
-  return [words(`connections ${more > 0 ? `${first} and ${more} more` : first}`, 'their users consent')];
+  if (connectionIds.length === 1) return [words(`connection ${first}`, 'its user')];
+  return [words(`connections ${more > 0 ? `${first} and ${more} more` : first}`, 'their users')];
 }
 
 /** Kept in memory alone, as long as this process lives. */

@@ -122,6 +122,20 @@ test('a stop ends as soon as what was under way is stored', async () => {
   expect(token('a')).toBe('late');
 });
 
+test('what the store takes only after a stop is over is named as unconfirmed, and stored all the same', async () => {
+  const { clock, takes, renewal, renew, token } = setUp();
+  takes.set('a', away);
+  await renew('a');
+  let take = () => {};
+  takes.set('a', () => new Promise((resolve) => (take = resolve)));
+  const ended = renewal.end(1000);
+  await clock.advance(1000);
+  expect(await ended).toEqual({ unstored: ['a'], unanswered: [] });
+  take();
+  await clock.advance(0);
+  expect(token('a')).toBe('next a');
+});
+
 test('a provider that gives again is in no trouble any more, though the store is away by then', async () => {
   const { clock, answers, takes, renewal, renew } = setUp();
   const fails = async () => {
