@@ -282,7 +282,7 @@ async function closeAll(parts: Parts, graceMs: number): Promise<boolean> {
   await closing.settledBy(0.8, [webhook?.close(graceMs * 0.4), stopped]);
   await closing.settledBy(0.85, [operations?.close(graceMs * 0.05), own?.close()]);
   await closing.settledBy(0.9, [store.close()]);
-  return closing.isClean() && ((await stopped) ?? true);
+  return closing.isClean();
 }
 
 /** Serves until a signal, then drains; resolves to the exit code. Prints one line when ready. */

@@ -41,7 +41,10 @@ export interface LeftBehind {
   unanswered: string[];
 }
 
-/** What is told of them, a sentence for each kind; at most ten of a kind are named. */
+/** A line of the log holds so many of both kinds. */
+const namedMax = 8;
+
+/** What is told of them, a sentence for each kind; at most eight of a kind are named. */
 export function leftBehindWords({ unstored, unanswered }: LeftBehind): string[] {
   return [
     ...naming(
@@ -59,7 +62,7 @@ export function leftBehindWords({ unstored, unanswered }: LeftBehind): string[] 
 
 function naming(connectionIds: string[], words: (who: string, whose: string) => string): string[] {
   if (connectionIds.length === 0) return [];
-  const [first, more] = [connectionIds.slice(0, 10).join(', '), connectionIds.length - 10];
+  const [first, more] = [connectionIds.slice(0, namedMax).join(', '), connectionIds.length - namedMax];
   if (connectionIds.length === 1) return [words(`connection ${first}`, 'its user')];
   return [words(`connections ${more > 0 ? `${first} and ${more} more` : first}`, 'their users')];
 }

@@ -6,8 +6,8 @@ import { type Clock, endsWithin } from '../tools/clock';
 
 export interface Closing {
   /**
-   * Resolves when it has ended, well or not. To be called as soon as it begins: what rejects while something else is waited
-   * for would end the process. Never rejects.
+   * Resolves when it has ended, well or not; what resolves to false did not, and is told by whoever knows why. To be called as soon as
+   * it begins: what rejects while something else is waited for would end the process. Never rejects.
    */
   settled(work: Promise<unknown>): Promise<void>;
   /** The same of several, but no longer than until that share of the grace, from 0 to 1, is over. */
@@ -25,7 +25,7 @@ export function makeClosing(graceMs: number, clock: Clock, failed: (error: unkno
   const leftMs = (share: number) => Math.max(0, beganMs + graceMs * share - clock.steadyMs());
   async function settled(work: Promise<unknown>): Promise<void> {
     try {
-      await work;
+      if ((await work) === false) clean = false;
     } catch (error) {
       clean = false;
       failed(error);

@@ -36,7 +36,7 @@ export interface ConnectingParts {
   refused(connectionId: string, message: string, sealedToken: string): Promise<void>;
   /** A refused connection has tokens that are good. Rejects as the store does. */
   accepted(connectionId: string): Promise<void>;
-  /** What was given and could not be stored before the end, in words. */
+  /** Whose consents the end leaves in doubt, in words; called once at most. */
   lost(detail: string): void;
   /** One call for tokens is made. */
   called(): Promise<void> | null;
@@ -55,8 +55,8 @@ export interface Connecting {
   /** Ends an organization's connection at the provider; false when that could not be done. */
   end(organizationId: string): Promise<boolean>;
   conditions(): Condition[];
-  /** Ends the renewals, within this time: what is lost by that is told. Never rejects. */
-  stop(withinMs: number): Promise<void>;
+  /** Ends the renewals, within this time: true when that leaves no consent in doubt, else it is told whose. Never rejects. */
+  stop(withinMs: number): Promise<boolean>;
   close(): void;
 }
 
@@ -132,7 +132,10 @@ export function wireConnecting(settings: Settings, parts: ConnectingParts): Conn
       ];
     },
     async stop(withinMs) {
-      for (const words of leftBehindWords(await renewal.end(withinMs))) parts.lost(words);
+      const words = leftBehindWords(await renewal.end(withinMs));
+      // One line: of those with the same code a second one is not told.
+      if (words.length > 0) parts.lost(words.join('; '));
+      return words.length === 0;
     },
     close: () => calls.close(),
   };

@@ -46,13 +46,13 @@ test('a grant that waits for the store is that of the token which it replaces, a
   expect(given.of('c1', new Secret('of a new consent'))).toBeNull();
 });
 
-test('those whose consents a process leaves in doubt are named, ten of a kind at most', () => {
+test('those whose consents a process leaves in doubt are named, eight of a kind at most', () => {
   expect(leftBehindWords({ unstored: [], unanswered: [] })).toEqual([]);
   expect(leftBehindWords({ unstored: ['c1'], unanswered: ['c2'] })).toEqual([
     'the store did not confirm the new tokens of connection c1 before the process ended: its user may have to consent anew',
     'the provider did not answer the renewal of connection c2 before the process ended: if it refuses the next one, its user must consent anew',
   ]);
-  const ids = Array.from({ length: 12 }, (_, nth) => `c${nth}`);
+  const ids = Array.from({ length: 10 }, (_, nth) => `c${nth}`);
   const [many] = leftBehindWords({ unstored: ids, unanswered: [] });
-  expect(many).toContain('c9 and 2 more before the process ended: their users may have to consent anew');
+  expect(many).toContain('c7 and 2 more before the process ended: their users may have to consent anew');
 });

@@ -33,6 +33,14 @@ test('a part that fails is told, and the others are waited for', async () => {
   expect(closing.isClean()).toBe(false);
 });
 
+test('a part that says itself that it did not end well makes the end unclean, and is told no second time', async () => {
+  const { closing, failed } = setUp();
+  await closing.settledBy(0.5, [Promise.resolve(true)]);
+  expect(closing.isClean()).toBe(true);
+  await closing.settledBy(0.5, [Promise.resolve(false)]);
+  expect([closing.isClean(), failed]).toEqual([false, []]);
+});
+
 test('a part that does not end is given up when its share of the grace is over, also where the one before took part of it', async () => {
   const { clock, closing, failed } = setUp();
   await clock.advance(3_000);

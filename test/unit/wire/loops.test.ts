@@ -203,7 +203,7 @@ function endable(replaced: Record<string, () => Promise<unknown>> = {}) {
   const ended: string[] = [];
   const ends = (name: string) => async () => {
     ended.push(name);
-    await replaced[name]?.();
+    return replaced[name]?.();
   };
   const parts = {
     pipeline: { work: { stop: ends('work') }, probes: { stop: ends('probes') } },
@@ -295,6 +295,11 @@ test('T3: renewals are given nine tenths of the grace, and only then their conne
   end();
   expect(await stopped).toBe(true);
   expect(ended).toContain('connecting');
+});
+
+test('T3: a stop that leaves consents in doubt ends every other part, and is not clean', async () => {
+  const { ended, failed, stopped } = endable({ 'renewal within 9000 ms': async () => false });
+  expect([await stopped, ended.length, failed]).toEqual([false, 19, []]);
 });
 
 test('T3: work that is not given back in time keeps nobody from being ended within the grace', async () => {
