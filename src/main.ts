@@ -280,7 +280,9 @@ async function closeAll(parts: Parts, graceMs: number): Promise<boolean> {
   const stopped = worker?.stop(graceMs * 0.75);
   // The rest of the grace is for what must still be written when the slow ones were cut off.
   await closing.settledBy(0.8, [webhook?.close(graceMs * 0.4), stopped]);
-  await closing.settledBy(0.85, [operations?.close(graceMs * 0.05), own?.close()]);
+  // What it leaves in doubt is to be told by then.
+  const renewsMs = closing.leftMs(0.8);
+  await closing.settledBy(0.85, [operations?.close(graceMs * 0.05), own?.close(renewsMs)]);
   await closing.settledBy(0.9, [store.close()]);
   return closing.isClean();
 }

@@ -99,10 +99,10 @@ export interface OwnProvider {
   check(): Promise<Found>;
   clockOffsetMs: ClockHeard['offsetMs'];
   /**
-   * Also waits for renewals under way, at most SHUTDOWN_SECONDS, and gives back the calls that were booked and not made. May be
-   * called again while it lasts.
+   * Also waits for renewals under way, `withinMs` at most (when left out: nine tenths of SHUTDOWN_SECONDS), and gives back the calls that
+   * were booked and not made. True when that leaves no consent in doubt, else it is told whose. May be called again while it lasts.
    */
-  close(): Promise<void>;
+  close(withinMs?: number): Promise<boolean>;
 }
 
 /**
@@ -179,9 +179,9 @@ export function makeOwnProvider(
       return answersThrough(own.client(), own.book());
     },
     clockOffsetMs: own.clockOffsetMs,
-    close: untilDone(async () => {
-      await subscribing.stop();
-      await own.close();
+    close: untilDone(async (withinMs = settings.shutdownSeconds * 900) => {
+      const [isWell] = await Promise.all([own.close(withinMs), subscribing.stop()]);
+      return isWell;
     }),
   };
 }
@@ -260,13 +260,12 @@ function makeOwnParts(
     heeded,
     pause,
     clockOffsetMs: heard.offsetMs,
-    async close() {
+    async close(withinMs: number): Promise<boolean> {
       if (client.made()) client().close();
-      if (connecting.made()) {
-        await connecting().stop(settings.shutdownSeconds * 1000);
-        connecting().close();
-      }
+      const isWell = !connecting.made() || (await connecting().stop(withinMs));
+      if (connecting.made()) connecting().close();
       await Promise.all([heeding.stop(), telling, meter.end()]);
+      return isWell;
     },
   };
 }
@@ -302,10 +301,12 @@ function refuseWhereAllRefused(connections: readonly Connection[], refused: Read
 }
 
 /** Done once, by whoever asks for it; what failed is tried again by whoever asks next. */
-function untilDone(work: () => Promise<void>): () => Promise<void> {
-  let done: Promise<void> | null = null;
-  return () => {
-    done ??= work().catch((error: unknown) => {
+function untilDone<Told extends unknown[], Done>(
+  work: (...told: Told) => Promise<Done>,
+): (...told: Told) => Promise<Done> {
+  let done: Promise<Done> | null = null;
+  return (...told) => {
+    done ??= work(...told).catch((error: unknown) => {
       done = null;
       throw error;
     });

@@ -1,7 +1,7 @@
 /**
  * T3 with a store that fails: SIGTERM while PostgreSQL is dead, or says nothing, like the collector, with a read in
  * flight, while the embedded store finds no room, and while a start waits. The process ends within its grace with 0, and loses
- * nothing that was answered 204; one that served says that it could not end in order.
+ * nothing that was answered 204; one that served says that it could not end in order, and whose consents that leaves in doubt.
  */
 import { spawnSync } from 'node:child_process';
 import { Client } from 'pg';
@@ -97,6 +97,37 @@ describeWithNeighbour('PostgreSQL', availability, 'a stop while PostgreSQL is aw
     await server.restart();
     await story.serve();
     expect(await story.untilRest()).toMatchObject({ accepted: 1, published: 1, lost: 0 });
+  }, 90_000);
+
+  test('T3: a receiver that ends while its new tokens cannot be stored tells whose they are, and not in order', async () => {
+    await begin({ SHUTDOWN_SECONDS: '5', SYNC_INTERVAL_SECONDS: '0' });
+    await story.service.stop();
+    const receiver = await startService({ environment: story.settings({ ROLE: 'receiver' }) });
+    const locking = new Client({ connectionString: story.settings().DATABASE_URL });
+    await locking.connect();
+    try {
+      await locking.query('BEGIN; SELECT 1 FROM connections FOR UPDATE');
+      await story.simulator.expireTokens({ kinds: ['access'] });
+      const command = startCommand(['makes'], story.settings({ TRAMLINE_URL: receiver.operationsUrl }));
+      const turned = async () => {
+        const rows = (await story.simulator.coverage()) as { row: string; count: number }[];
+        return rows.some(({ row, count }) => row === 'oauth2.refresh' && count > 0);
+      };
+      await until(turned, { ...soon, what: 'the provider to turn a token' });
+
+      expect(await receiver.stop('SIGTERM', 2 * graceMs)).toEqual(ready);
+      const told = receiver.records();
+      const lost = told.filter(({ code }) => code === 'grant-lost');
+      expect(lost).toMatchObject([
+        { place: 'connections', detail: expect.stringContaining('did not confirm') },
+      ]);
+      const stopped = told.filter(({ line }) => line === 'stopped');
+      expect(stopped).toMatchObject([{ clean: false }]);
+      expect(stopped[0]!.tookMs).toBeLessThan(5000);
+      await command.ended;
+    } finally {
+      await locking.end();
+    }
   }, 90_000);
 
   test('T3: SIGTERM while a start waits for another process that migrates ends it with 0', async () => {

@@ -1,13 +1,18 @@
 // Goal: a command beside no service keeps to the pause that any process was asked for, and leaves the one that it is
 // asked for itself to the others. Method: the real embedded store, and a provider that nock stands for.
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import express from 'express';
 import nock from 'nock';
 import request from 'supertest';
 import { conditionRows } from '../../../src/alert/catalogue';
 import { loadSettings } from '../../../src/config';
+import { sealTokens } from '../../../src/connect/token-vault';
 import type { SealedConnection } from '../../../src/model/connection';
+import type { Grant } from '../../../src/model/consent';
 import { isProblem, Problem } from '../../../src/model/problem';
 import type { Store } from '../../../src/model/store';
+import { makeSealer, Secret } from '../../../src/tools/secret';
 import { checkProvider } from '../../../src/wire/check-provider';
 import { makeOwnProvider, type OwnProvider } from '../../../src/wire/provider';
 import { openSqlite } from '../../contract/open-sqlite';
@@ -201,6 +206,42 @@ test('the pause that the provider asks a command for holds everybody, and is not
   await own.close();
   const pause = await under.store.readingPause();
   expect(pause!.leftMs).toBeGreaterThan(500_000);
+});
+
+test('a close waits for the provider no longer than it is given, and tells whose renewal that leaves in doubt', async () => {
+  let show = () => {};
+  const shown = new Promise<void>((resolve) => (show = resolve));
+  // A real one: the token is shown only once a connection stands.
+  const server = createServer((incoming, answer) => {
+    if (incoming.method === 'POST') return show();
+    const endpoints = { authorization_endpoint: `${issuer}/authorize`, token_endpoint: `${issuer}/token` };
+    answer.setHeader('content-type', 'application/json').end(JSON.stringify({ issuer, ...endpoints }));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  nock.enableNetConnect(new URL(issuer).host);
+  const { PROVIDER_TOKENS: _named, ...rest } = given;
+  const renewing = loadSettings('command', { ...rest, PROVIDER_ISSUER: issuer }).settings;
+  const grant: Grant = {
+    auth: 'oauth2',
+    token: new Secret('former'),
+    tokenSecret: null,
+    refresh: new Secret('refresh'),
+    expiresAt: new Date(Date.now() - 1000).toISOString(),
+  };
+  const tokens = sealTokens('c1', grant, makeSealer(renewing.encryptionKeys!));
+  const row = { connectionId: 'c1', user: 'ann', organizations: [] };
+  await under.store.saveConnection({ ...tokens, ...row, auth: 'oauth2', status: 'valid' });
+
+  const lost: string[] = [];
+  const other = makeOwnProvider(renewing, under.store, undefined, (detail) => void lost.push(detail));
+  const checked = other.check().catch((error: Error) => error);
+  await shown;
+  expect(await other.close(0)).toBe(false);
+  expect(lost).toEqual([expect.stringContaining('did not answer the renewal of connection c1')]);
+  await checked;
+  server.closeAllConnections();
+  server.close();
 });
 
 describe('the public routes of a process that reads nothing itself', () => {
