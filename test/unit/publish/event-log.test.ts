@@ -88,3 +88,23 @@ test('a log of many pages is sent in order by whoever goes on after an end betwe
     expect(sequences).toEqual(sequences.map((_, index) => index + 1));
   }
 });
+
+test('a log of many pages is left to another after the page during which that began to lead', async () => {
+  const clock = makeHandClock(0);
+  const outbox = makeMemoryOutbox(clock);
+  for (let number = 0; number < 4_500; number += 1) outbox.add({ topic: 't', key: `k${number % 7}` });
+  for (const [index, row] of outbox.rows.entries())
+    row.sent = { position: index + 1, partition: null, offset: null };
+  const resend = outbox.resendLogged;
+  outbox.resendLogged = async (after, limit) => {
+    const last = await resend(after, limit);
+    outbox.giveLeaseTo('another', 60_000);
+    await clock.advance(relayDefaults.leaseMs / 3);
+    return last;
+  };
+  const kafka = makeScriptedTarget();
+  const relay = makeRelay(outbox, kafka, { ...relayDefaults, clock, holder: 'me' });
+  expect(await relay.step()).toBe('waiting');
+  expect(kafka.calls).toEqual(['open', 'discard']);
+  expect(outbox.rows.filter(({ sent }) => sent === null)).toHaveLength(2_000);
+});

@@ -294,6 +294,17 @@ test('Kafka that is back while nothing waits is not called away', async () => {
   expect(outbox.rows).toHaveLength(1);
 });
 
+test('a partition that could not be written is no trouble any more once nothing waits for it', async () => {
+  const { clock, outbox, target, relay } = setUp();
+  target.script = [failAll('retry', 'TIMED_OUT')];
+  await relay.step();
+  await outbox.quarantineRecord(1, 'record-refused', 'by hand');
+  await clock.advance(20_000);
+  expect(relay.conditions()).toHaveLength(1);
+  expect(await relay.step()).toBe('empty');
+  expect(relay.conditions()).toEqual([]);
+});
+
 test('a login that is refused is not tried hotly', async () => {
   const { clock, target, relay } = setUp();
   target.openProblems = [new Problem('publish.refused', 'Kafka cannot be used: the login was refused')];
@@ -323,7 +334,10 @@ test('a relay that never led gives nothing back', async () => {
   expect(outbox.calls).toEqual([]);
 });
 
-test('closing waits for the send under way, and no longer than it may', async () => {
+test.each([
+  { withinMs: undefined, waitsMs: 5_000 },
+  { withinMs: 1_000, waitsMs: 1_000 },
+])('closing waits for the send under way, and no longer than it may: $waitsMs ms', async (may) => {
   const { clock, outbox, target, relay } = setUp();
   let end = () => {};
   target.script = [
@@ -339,13 +353,27 @@ test('closing waits for the send under way, and no longer than it may', async ()
   };
   const step = relay.step();
   await new Promise(setImmediate);
-  const closed = relay.close();
-  await clock.advance(4_999);
+  const closed = relay.close(may.withinMs);
+  await clock.advance(may.waitsMs - 1);
   expect(target.calls).not.toContain('close');
   await clock.advance(1);
   await closed;
   expect(await step).toBe('worked');
   expect(outbox.rows[0]?.sent).toBeNull();
+});
+
+test('closing leaves no wait behind', async () => {
+  const { clock, target, relay } = setUp();
+  const waits: AbortSignal[] = [];
+  const { wait } = clock;
+  clock.wait = (ms, signal) => {
+    waits.push(signal!);
+    return wait(ms, signal);
+  };
+  await relay.step();
+  await relay.close(1000);
+  expect(waits.map(({ aborted }) => aborted)).not.toContain(false);
+  expect(target.calls.at(-1)).toBe('close');
 });
 
 test('a send that succeeds while the relay closes is marked, and nothing is sent after it', async () => {

@@ -101,6 +101,20 @@ test.each(codes)(
 );
 
 test.each(codes)(
+  'a relay whose target is %s lets another try each half minute, also once that has tried in vain',
+  async (code) => {
+    const both = setUp();
+    const { first, second } = both;
+    first.target.openProblems = away(code);
+    second.target.openProblems = away(code);
+    await stepBoth(both, 80_000, () => {});
+    second.target.openProblems = [];
+    await stepBoth(both, 40_000, () => {});
+    expect(second.target.written).toHaveLength(1);
+  },
+);
+
+test.each(codes)(
   'a relay whose target is %s and that has no other beside it tells one absence and tries on as often as ever',
   async (code) => {
     const { clock, first } = setUp();

@@ -252,6 +252,22 @@ test('a batch that is too large is halved until the one record at fault stands a
   expect(order).toContain(11);
 });
 
+test('once the record at fault is set aside, all go at a time again; where none was, more and more do', async () => {
+  const { outbox, target, relay } = setUp();
+  const sizes = () => target.sends.map(([batch]) => batch!.rows.length);
+  fill(outbox, 'abcd');
+  target.script = Array(3).fill(failAll('too-large', 'MESSAGE_TOO_LARGE'));
+  for (let turn = 0; turn < 4; turn += 1) await relay.step();
+  expect(outbox.rows.map(({ sent }) => sent === null)).toEqual([true, false, false, false]);
+  expect(sizes()).toEqual([4, 2, 1, 3]);
+  fill(outbox, 'abcdefgh');
+  target.script = [failAll('too-large', 'MESSAGE_TOO_LARGE')];
+  await relay.step();
+  fill(outbox, 'abcdefghi');
+  await relay.step();
+  expect(sizes().slice(4)).toEqual([8, 4, 5, 6, 2]);
+});
+
 test('a record that the broker refuses for itself is set aside under that reason', async () => {
   const { outbox, target, relay } = setUp();
   fill(outbox, 'a');
@@ -278,6 +294,19 @@ test('large rows go in several sends of one step, each marked when it is acknowl
   expect(sent).toEqual([2, 2, 2]);
   expect(outbox.calls.filter((verb) => verb === 'markSent')).toHaveLength(3);
   expect(target.written.map(({ sequence }) => sequence)).toEqual([1, 2, 3, 4, 5, 6]);
+});
+
+test('after a round that reached no leader of a partition nothing later of that is sent, by the same producer', async () => {
+  const { clock, outbox, target, relay } = setUp();
+  for (const key of 'aa') outbox.add({ topic: 't', key, value: 'v'.repeat(900_000) });
+  const failed = failure('retry', 'LEADER_NOT_AVAILABLE');
+  target.script = [() => ({ outcomes: [failed], spent: false })];
+  await relay.step();
+  expect(target.written).toEqual([]);
+  await clock.advance(100);
+  await relay.step();
+  expect(target.written.map(({ sequence }) => sequence)).toEqual([1, 2]);
+  expect(target.calls.filter((call) => call === 'open')).toHaveLength(1);
 });
 
 test('after a failed round the rest of what was picked is not sent', async () => {
