@@ -2,6 +2,7 @@
 // which topics it may not read; the others do not wait.
 // Method: readers, outboxes and targets that do what the test says, a clock that is moved by hand.
 
+import { Problem } from '../../../src/model/problem';
 import type { FoundPage, TopicEnd } from '../../../src/model/topic-end';
 import { makeCatchUp } from '../../../src/publish/catch-up';
 import { readOn, type TopicReader } from '../../../src/publish/read-topics';
@@ -156,6 +157,57 @@ test('who is fenced though it leads its own store reads the topics on before it 
   expect(state.reads).toBe(1);
   await relay.step();
   expect([state.reads, target.calls.slice(0, 5)]).toEqual([2, ['open', 'send', 'discard', 'open', 'send']]);
+});
+
+test('a topic that may not be read is looked at once a minute, and told since it was met', async () => {
+  const state = { left: { unread: [], denied: ['t'] } as LeftUnread };
+  const catchUp = makeCatchUp({ readOn: async () => state.left }, makeEnds());
+  for (const nowMs of [0, 60_000]) {
+    await catchUp.run(nowMs, async () => true);
+    expect([catchUp.nextMs(), catchUp.isDue(nowMs + 59_999)]).toEqual([nowMs + 60_000, false]);
+  }
+  expect(catchUp.conditions()).toMatchObject([{ labels: { topic: 't' }, sinceMs: 0 }]);
+  state.left = { unread: [], denied: [] };
+  await catchUp.run(120_000, async () => true);
+  expect([catchUp.conditions(), catchUp.nextMs()]).toEqual([[], null]);
+});
+
+test('a reading that was cut short is none, and what the store cannot note is not sent on, also later', async () => {
+  const ends = makeEnds();
+  const heard: boolean[] = [];
+  const read: PublishTarget['readOn'] = async (_known, hear) => {
+    heard.push(await hear({ ...place, nextOffset: '1', records: [] }));
+    return heard.at(-1) ? { unread: [place], denied: [] } : null;
+  };
+  const catchUp = makeCatchUp({ readOn: read }, ends);
+  expect(await catchUp.run(0, async () => false)).toBe(false);
+  expect([ends.calls, catchUp.isDue(0)]).toEqual([['found'], true]);
+  expect(await catchUp.run(0, async () => true)).toBe(true);
+  expect([heard, ends.calls]).toEqual([
+    [false, true],
+    ['found', 'found', 'all found'],
+  ]);
+  ends.noteFound = async () => Promise.reject(new Problem('store.unavailable', 'away'));
+  await expect(catchUp.run(1000, async () => true)).rejects.toMatchObject({ code: 'store.unavailable' });
+});
+
+test('whoever reads anew holds nothing of before against the store or a topic', async () => {
+  const end = { topic: 't', partition: 0, nextOffset: '7' };
+  const ends = { ...makeEnds(), topicEnds: async () => [{ ...end, last: null }] };
+  const left = { unread: [place], denied: ['u'] };
+  const catchUp = makeCatchUp({ readOn: async () => left }, ends);
+  await catchUp.run(0, async () => true);
+  catchUp.noted([{ ...end, nextOffset: '8' }]);
+  expect(catchUp.ends()).toEqual([{ ...end, nextOffset: '8' }]);
+  expect([catchUp.held(), catchUp.conditions().length, catchUp.nextMs()]).toEqual([[place], 1, 1000]);
+  catchUp.reset();
+  expect([catchUp.ends(), catchUp.held(), catchUp.conditions(), catchUp.nextMs()]).toEqual([
+    [],
+    [],
+    [],
+    null,
+  ]);
+  expect(catchUp.isDue(0)).toBe(true);
 });
 
 test('the end of the topics is told after each reading that came to it', async () => {

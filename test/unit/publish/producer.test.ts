@@ -156,6 +156,28 @@ test('one partition that is refused takes none of the same answer with it', asyn
   expect(spent).toBe(true);
 });
 
+test('an answer is of its own topic: what is refused of one says nothing of the same partition of another', async () => {
+  const cluster = new ScriptedCluster();
+  cluster.lead('u', [1]);
+  cluster.replies = [
+    (batches) =>
+      batches.map(({ topic, partition }) =>
+        topic === 't'
+          ? { topic, partition, code: null, firstOffset: '40' }
+          : { topic, partition, code: 'TOPIC_AUTHORIZATION_FAILED', firstOffset: '-1' },
+      ),
+  ];
+  const { outcomes } = await producerOn(cluster).send([batch(0), batch(0, 1, 'u', 1)]);
+  expect(outcomes).toMatchObject([{ sent: true }, { sent: false, code: 'TOPIC_AUTHORIZATION_FAILED' }]);
+});
+
+test('a broker whose id is 0 leads as any other', async () => {
+  const cluster = new ScriptedCluster();
+  cluster.lead('t', [0, 2, 1]);
+  expect(await producerOn(cluster).send([batch(0)])).toMatchObject({ outcomes: [{ sent: true }] });
+  expect(cluster.requests.map(({ node }) => node)).toEqual([0]);
+});
+
 test('one broker that is gone takes nothing of another with it', async () => {
   const cluster = new ScriptedCluster();
   const gone = new KafkaJSConnectionError('…', { broker: 'b1:9092', code: 'ECONNREFUSED' });

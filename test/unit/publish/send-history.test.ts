@@ -112,6 +112,99 @@ describe('a piece that is sent', () => {
     expect(mute.life.filter((step) => step.startsWith('open'))).toHaveLength(6);
   });
 
+  test('is given up at once for what Kafka forbids, though other partitions were only refused for their size, or not answered', async () => {
+    const target = (_topic: string) =>
+      ({
+        open: async () => {},
+        close: async () => {},
+        partitionsOf: async () => 3,
+        send: async (batches: Batch[]) => ({
+          outcomes: batches.map((_, index) => ({
+            ...{ sent: false, code: 'X', detail: 'no' },
+            kind: (['too-large', 'retry', 'denied'] as const)[index],
+          })),
+          spent: true,
+        }),
+      }) as unknown as PublishTarget;
+    const doors = { liveTopics: [], exists: async () => true, target, clock: makeHandClock(0) };
+    const rows = rowsOf(30).map((row) => ({ ...row, key: `k${row.row}` }));
+    await expect(makeHistorySender(doors).send('history', rows, held)).rejects.toMatchObject({
+      code: 'publish.refused',
+      message: expect.stringContaining('history: no'),
+    });
+  });
+
+  describe('through a producer that does not open', () => {
+    function senderWith(open: (place: number) => Promise<void>) {
+      const life: string[] = [];
+      let made = 0;
+      const target = () => {
+        const place = made;
+        made += 1;
+        return {
+          open: () => open(place),
+          close: async () => void life.push(`close ${place}`),
+          partitionsOf: async () => 1,
+          send: async () => took(`${place}`),
+        } as unknown as PublishTarget;
+      };
+      const doors = { liveTopics: [], exists: async () => true, target, clock: makeHandClock(0) };
+      return { sender: makeHistorySender(doors), life };
+    }
+
+    test('fails as that does, and goes through another the next time', async () => {
+      const { sender, life } = senderWith(async (place) => {
+        if (place === 0) throw new Error('no coordinator');
+      });
+      await expect(sender.send('history', rowsOf(1), held)).rejects.toThrow('no coordinator');
+      expect(life).toEqual(['close 0']);
+      expect((await sender.send('history', rowsOf(1), held)).sent).toMatchObject([{ offset: '1' }]);
+    });
+
+    test('is cut off by whoever closes', async () => {
+      const { sender, life } = senderWith(() => new Promise(() => {}));
+      void sender.send('history', rowsOf(1), held);
+      await new Promise(setImmediate);
+      await sender.close();
+      expect(life).toEqual(['close 0']);
+    });
+  });
+
+  test('is sent again a little later, each time longer', async () => {
+    const { sender, clock, life } = senderOf([failed('retry', true), failed('retry', true), took('0')]);
+    const sending = sender.send('history', rowsOf(1), held);
+    const opened = async (afterMs: number) => {
+      await clock.advance(afterMs);
+      return life.filter((step) => step.startsWith('open')).length;
+    };
+    expect([await opened(0), await opened(399), await opened(1)]).toEqual([1, 1, 2]);
+    expect([await opened(799), await opened(1)]).toEqual([2, 3]);
+    expect((await sending).sent).toHaveLength(1);
+  });
+
+  test('is given up for one event that is refused for what is in it, which is named', async () => {
+    const refuse = (batches: Batch[]) => batches.map(({ rows }) => rows.some(({ row }) => row === 5));
+    const target = () =>
+      ({
+        open: async () => {},
+        close: async () => {},
+        partitionsOf: async () => 1,
+        send: async (batches: Batch[]) => ({
+          outcomes: refuse(batches).map((isRefused) =>
+            isRefused
+              ? { sent: false, kind: 'refused', code: 'INVALID_RECORD', detail: 'invalid' }
+              : { sent: true, firstOffset: '0' },
+          ),
+          spent: refuse(batches).includes(true),
+        }),
+      }) as unknown as PublishTarget;
+    const doors = { liveTopics: [], exists: async () => true, target, clock: makeHandClock(0) };
+    await expect(makeHistorySender(doors).send('history', rowsOf(8), held)).rejects.toMatchObject({
+      code: 'publish.refused',
+      message: expect.stringContaining('history: event id-5: invalid'),
+    });
+  });
+
   test('is given up at once when another producer took over', async () => {
     const { sender, life } = senderOf([failed('fenced', true)]);
     await expect(sender.send('history', rowsOf(1), held)).rejects.toMatchObject({ code: 'publish.refused' });
@@ -229,8 +322,14 @@ describe('a piece that is sent', () => {
 
   test('goes neither to a live topic nor to one that is not there', async () => {
     const { sender } = senderOf([took('0')]);
-    await expect(sender.refuseUnfit('live')).rejects.toMatchObject({ code: 'command.usage' });
-    await expect(sender.refuseUnfit('none')).rejects.toMatchObject({ code: 'command.usage' });
+    await expect(sender.refuseUnfit('live')).rejects.toMatchObject({
+      code: 'command.usage',
+      message: expect.stringContaining('live is a live topic'),
+    });
+    await expect(sender.refuseUnfit('none')).rejects.toMatchObject({
+      code: 'command.usage',
+      message: expect.stringContaining('there is no topic none'),
+    });
     await expect(sender.refuseUnfit('history')).resolves.toBeUndefined();
   });
 });

@@ -1,0 +1,78 @@
+// Goal: what was acknowledged is told to the store once, with its places, or again until that has it.
+// Method: a store that keeps what it is told, and fails when the test says so.
+import type { Acknowledgement } from '../../../src/model/event';
+import { makeMarks } from '../../../src/publish/marks';
+import { makeHandClock } from '../../support/hand-clock';
+import { makeMemoryOutbox } from '../../support/memory-outbox';
+
+const leader = { name: 'relay-0', holder: 'me', ends: [] };
+
+function setUp() {
+  const outbox = makeMemoryOutbox(makeHandClock(0));
+  const told: [rows: string[], again: boolean | undefined][] = [];
+  const state = { away: false };
+  outbox.markSent = async (acknowledgements, lease, again) => {
+    expect(lease).toBe(leader);
+    told.push([acknowledgements.map(placeOf), again]);
+    if (state.away) throw new Error('away');
+  };
+  const marks = makeMarks(outbox);
+  const acknowledge = (firstOffset: string | null, rows: number) => {
+    const batch = { topic: 't', partition: 2, partitions: 3 };
+    const added = Array.from({ length: rows }, () => outbox.add({ topic: 't', key: 'a' }));
+    marks.acknowledged({ ...batch, rows: added }, { sent: true, firstOffset });
+  };
+  return { marks, told, state, acknowledge };
+}
+
+const placeOf = ({ row, partition, offset }: Acknowledgement) => `${row} at ${partition}/${offset}`;
+const endAt = (nextOffset: string) => ({ topic: 't', partition: 2, nextOffset });
+
+test('rows of a batch stand one behind the other, and the topic goes on behind the last', async () => {
+  const { marks, told, acknowledge } = setUp();
+  acknowledge('9007199254740993', 2);
+  expect(await marks.write(leader)).toEqual([endAt('9007199254740995')]);
+  acknowledge('9007199254740995', 1);
+  expect(await marks.write(leader)).toEqual([endAt('9007199254740996')]);
+  expect(await marks.write(leader)).toEqual([]);
+  expect(told).toEqual([
+    [['1 at 2/9007199254740993', '2 at 2/9007199254740994'], false],
+    [['3 at 2/9007199254740995'], false],
+  ]);
+});
+
+test('what has no place in Kafka takes no topic further', async () => {
+  const { marks, told, acknowledge } = setUp();
+  acknowledge(null, 1);
+  expect(await marks.write(leader)).toEqual([]);
+  expect(told).toEqual([[['1 at null/null'], false]]);
+});
+
+test('what the store did not take is told again, as that, and what comes after is told as new', async () => {
+  const { marks, told, state, acknowledge } = setUp();
+  acknowledge('4', 1);
+  state.away = true;
+  await expect(marks.write(leader)).rejects.toThrow('away');
+  state.away = false;
+  expect(await marks.write(leader)).toEqual([endAt('5')]);
+  acknowledge('5', 1);
+  await marks.write(leader);
+  expect(told).toEqual([
+    [['1 at 2/4'], false],
+    [['1 at 2/4'], true],
+    [['2 at 2/5'], false],
+  ]);
+});
+
+test('whoever does not lead any more tells nothing of it, and how far the topic went is forgotten with it', async () => {
+  const { marks, told, state, acknowledge } = setUp();
+  acknowledge('4', 1);
+  state.away = true;
+  await expect(marks.write(leader)).rejects.toThrow('away');
+  marks.forget();
+  state.away = false;
+  expect(await marks.write(leader)).toEqual([]);
+  acknowledge('0', 1);
+  expect(await marks.write(leader)).toEqual([endAt('1')]);
+  expect(told.at(-1)).toEqual([['2 at 2/0'], false]);
+});
