@@ -3,7 +3,7 @@
 import { Problem } from '../../../src/model/problem';
 import { type ReplayWanted, replayLease } from '../../../src/model/replay';
 import type { Store } from '../../../src/model/store';
-import { makeRelay } from '../../../src/publish/relay';
+import { makeRelay, type Relay } from '../../../src/publish/relay';
 import { relayDefaults } from '../../../src/publish/relay-options';
 import { makeReplay } from '../../../src/publish/replay';
 import { replayDefaults } from '../../../src/publish/run-replay';
@@ -56,6 +56,7 @@ function start({
   settles = false,
   forbidden = null as string | null,
   waitingKeysMax = replayDefaults.waitingKeysMax,
+  relay: other = null as Pick<Relay, 'step'> | null,
 } = {}) {
   const target = makeScriptedTarget();
   const relay = makeRelay(hand.store, target, { ...relayDefaults, clock, holder });
@@ -67,7 +68,7 @@ function start({
   });
   const doors = {
     store,
-    relay,
+    relay: other ?? relay,
     clock,
     history: kafka ? sender : null,
     due: () => {
@@ -287,6 +288,35 @@ describe('history that was left after its first page', () => {
     expect(first!.key).toMatch(/\/1$/);
   });
 
+  test('goes on with the first of all that waited, whatever waited after it', async () => {
+    const { history, relay, run } = start({ pageRows: 2 });
+    for (const id of ['1', '2', '3', '4', '5', '6', '7']) await hand.publish(id, 'a');
+    const records = await hand.records();
+    const sent = records.filter((_, at) => at !== 0 && at !== 4);
+    await hand.store.markSent(sent.map(({ row }) => ({ row, partition: 0, offset: String(row) })));
+    for (let page = 0; page < 3; page += 1)
+      history.script.push((batches) => ({ outcomes: history.write(batches), spent: false }));
+    history.script.push(() => ({ outcomes: [refused], spent: true }));
+    expect(await run(wanted)).toMatchObject({ state: 'stopped', replayed: 4 });
+    await sendAll(relay);
+    expect(await run(wanted)).toMatchObject({ state: 'ended', resumed: true, replayed: 3 });
+    const ids = history.written.map(({ key }) => key.split('/').at(-1));
+    expect(ids).toEqual(['2', '3', '4', '6', '1', '5', '7']);
+  });
+
+  test('goes on within its page behind the last four megabytes that were sent', async () => {
+    const { history, relay, run } = start();
+    for (const id of ['1', '2', '3', '4', '5', '6']) await hand.publish(id, id.repeat(900_000));
+    await sendAll(relay);
+    for (let record = 0; record < 4; record += 1)
+      history.script.push((batches) => ({ outcomes: history.write(batches), spent: false }));
+    history.script.push(() => ({ outcomes: [refused], spent: true }));
+    expect(await run(wanted)).toMatchObject({ state: 'stopped', replayed: 4 });
+    expect(await run(wanted)).toMatchObject({ state: 'ended', resumed: true, replayed: 2 });
+    const ids = history.written.map(({ key }) => key.split('/').at(-1));
+    expect(ids).toEqual(['1', '2', '3', '4', '5', '6']);
+  });
+
   test('goes whole another day: nobody knows what the topic still has', async () => {
     const started = await left();
     await clock.pass(86_400_000);
@@ -417,6 +447,36 @@ test('history whose lease ran out while its producer was opened is not sent', as
   history.open = () => clock.pass(leaseMs);
   expect(await run({ ...newest, how: 'history', toTopic: 'audit' })).toMatchObject({ state: 'stopped' });
   expect(history.calls).toEqual(['close']);
+});
+
+test('one whose lease ran out while named events were looked for begins none: that would end another’s', async () => {
+  const begun: string[] = [];
+  const selectReplay: Store['selectReplay'] = async () => {
+    await clock.pass(2 * leaseMs);
+    return { events: [], after: null };
+  };
+  const beginReplay: Store['beginReplay'] = (wanted, withinMs) => {
+    begun.push(wanted);
+    return hand.store.beginReplay(wanted, withinMs);
+  };
+  const store: Store = Object.create(hand.store, {
+    selectReplay: { value: selectReplay },
+    beginReplay: { value: beginReplay },
+  });
+  const view = await start({ store }).run({ ...nothing, events: ['a'], how: 'newest' });
+  expect(view).toMatchObject({ state: 'stopped', reason: expect.stringContaining('the lease ran out') });
+  expect(begun).toEqual([]);
+});
+
+test('history of which the store does not take what was sent ends there: another went on with it', async () => {
+  await hand.publish('1', 'a');
+  await hand.publish('1', 'b');
+  const store: Store = Object.create(hand.store, { noteHistory: { value: async () => null } });
+  const { history, relay, run } = start({ store, pageRows: 1 });
+  await sendAll(relay);
+  const view = await run({ ...newest, how: 'history', toTopic: 'audit' });
+  expect(view).toMatchObject({ state: 'stopped', reason: 'another process went on with it', replayed: 0 });
+  expect(history.written).toHaveLength(1);
 });
 
 test('what is marked is counted while the relay still hangs in sending it', async () => {
@@ -673,8 +733,45 @@ test('a relay that cannot send stops the replay, and the records go out when it 
   expect(await run(newest)).toMatchObject({ state: 'ended', keys: 0, replayed: 0, earlierUnsent: 1 });
 });
 
+/** A replay through a relay that sends nothing, in a store that has so many unsent and of this replay each time it is asked. */
+function throughIdleRelay(unsentAt: (asked: number) => number) {
+  let asked = 0;
+  const count = async () => {
+    asked += 1;
+    if (asked > 1000) throw new Error('nothing ends this');
+    return unsentAt(asked);
+  };
+  const store: Store = Object.create(hand.store, {
+    unsentCount: { value: count },
+    replayPending: { value: count },
+  });
+  return start({ store, relay: { step: async () => 'waiting' as const } });
+}
+
+test('a relay that gets rid of no more than comes anew stops the replay', async () => {
+  await hand.publish('1', 'a');
+  await sendAll(start().relay);
+  const view = await throughIdleRelay((asked) => 2000 + (asked % 5)).run(newest);
+  expect(view).toMatchObject({ state: 'stopped', replayed: 1 });
+  expect(view.reason).toContain('the relay does not get rid of what is unsent');
+});
+
+test('a replay that waits for its records to be sent ends with the process', async () => {
+  await hand.publish('1', 'a');
+  await sendAll(start().relay);
+  const stopping = { now: () => {} };
+  const { replay } = throughIdleRelay(() => {
+    stopping.now();
+    return 5000;
+  });
+  stopping.now = () => void replay.stop();
+  await replay.begin(newest);
+  expect(await replay.ended()).toMatchObject({ state: 'stopped', reason: 'the process stops' });
+});
+
 test.each([
   ['nothing is named', { ...nothing, how: 'newest' as const }],
+  ['no event is named', { ...nothing, events: [], how: 'newest' as const }],
   ['two are named', { ...newest, organizationId: '1' }],
   ['history goes to a live topic', { ...newest, how: 'history' as const, toTopic: live }],
   ['history goes to a topic that is not there', { ...newest, how: 'history' as const, toTopic: 'x' }],
