@@ -120,6 +120,9 @@ describe('absence', () => {
       ending: { reason: 'no-connection', detail: words },
     });
   });
+  test('of what was never seen needs nobody’s consent, whoever asked before', () => {
+    expect(decide(gone, { connectionId: 'c2', absentSinceMs: 0 }).verb).toBe('finishGone');
+  });
   test('found by who read it last, or by whose listing has shown it since, is one', () => {
     for (const seen of [
       { connectionId: 'c1' },
@@ -228,6 +231,10 @@ describe('refusals', () => {
       verb: 'quarantineTask',
       ending: { reason: 'malformed-document', path: '/@type', detail: 'c: d', raw: '{"surprise":1}' },
     });
+    const operators = [{ operatorId: '7', name: 'A Person' }];
+    expect(decide({ ...answer, body: { operators } })).toMatchObject({
+      ending: { raw: '{"operators":[{"operatorId":"7"}]}' },
+    });
   });
 });
 
@@ -250,7 +257,7 @@ describe('waiting', () => {
   test('a failure of others waits without bound', () => {
     expect(decide(transient, { agedMs: 999_999, failedAtMs: 0 })).toMatchObject({
       verb: 'postpone',
-      ending: { own: false, dueInMs: 2000, code: 'http-503' },
+      ending: { own: false, agedMs: 0, dueInMs: 2000, code: 'http-503' },
     });
   });
   test('a failure of others is tried again within half a minute, however often it failed', () => {
@@ -272,6 +279,12 @@ describe('waiting', () => {
     expect(decide(transient, { failedAtMs: 989_000 }, { own: true })).toMatchObject({
       verb: 'quarantineTask',
       ending: { reason: 'never-readable', detail: 'http-503: d' },
+    });
+  });
+  test('a failure from before the clock was set back ages by nothing', () => {
+    expect(decide(transient, { failedAtMs: 1_500_000 }, { own: true })).toMatchObject({
+      verb: 'postpone',
+      ending: { own: true, agedMs: 0 },
     });
   });
   test('what was missing in what came is told with its path', () => {

@@ -48,6 +48,14 @@ test('equipment is taken for what it calls itself, or for what its task was befo
   ]);
 });
 
+test('equipment that names its principal is taken for that one’s', async () => {
+  const principal = { ...names, principalId: '9' };
+  const known = { id: '2', principalId: '9' };
+  expect(await ending(principal, null)).toEqual([
+    { ...read, draft: draftOf(known), named: { names: principal, known } },
+  ]);
+});
+
 test('what the store knows otherwise is drafted anew under that name, until it says the same', async () => {
   const first = { id: '1', principalId: null };
   const second = { id: '1', principalId: '2' };

@@ -142,6 +142,15 @@ test('failures of one organization leave another’s tasks and probes to be trie
   expect(leftAlone({ ...task, organizationId: 'B' }, health, 1000)).toBeNull();
 });
 
+test('what was left alone did not fail: an outage in which nothing was tried any more is over', async () => {
+  const { health, hear, outage } = stage();
+  await outage();
+  const held = leftAlone(task, health, 1000)!;
+  for (const each of [task, taskOf('A', 2), taskOf('B', 3)]) await hear(held, 800_000, each);
+  expect(health.troubles(901_001)).toEqual([]);
+  expect(leftAlone(task, health, 901_001)).toBeNull();
+});
+
 test('a probe is left alone in an outage, by the address that it would ask', async () => {
   const { health, outage } = stage();
   const probe = {

@@ -99,6 +99,34 @@ test('with nothing to wait for, the store is asked every second', async () => {
   await run.stop(1000);
 });
 
+test.each([
+  ['what is due in an hour, since others may make something due', 3_600_000, 2],
+  ['what is due now, while nothing may be taken', 0, 0],
+])('the store is asked every second beside %s', async (_what, dueInMs, limit) => {
+  const { given } = source([], { nextDueInMs: async () => dueInMs, limit: () => limit });
+  const { clock, waits } = handClock();
+  const run = makeRun(given, 2, clock);
+  run.start();
+  await settle();
+  expect(waits.map(({ ms }) => ms)).toEqual([1000]);
+  await run.stop(1000);
+});
+
+test('what falls due while the store is asked for the next is not slept over', async () => {
+  const work: string[] = [];
+  const asked = Promise.withResolvers<number | null>();
+  const { given, begun } = source(work, { nextDueInMs: () => asked.promise });
+  const run = makeRun(given, 2, handClock().clock);
+  run.start();
+  await settle();
+  work.push('a');
+  run.wake();
+  asked.resolve(null);
+  await settle();
+  expect(begun).toEqual(['a']);
+  await run.stop(1000);
+});
+
 test('a store that is away is told, and tried again after a pause', async () => {
   let away = true;
   const { given, failures, begun } = source([], {
@@ -166,6 +194,27 @@ test('what is taken while a stop begins is given back untouched', async () => {
   expect(begun).toEqual([]);
 });
 
+test('a stop waits for the take under way and for its release, but not for ever', async () => {
+  const taken = Promise.withResolvers<string[]>();
+  const { given, released } = source([], { take: () => taken.promise });
+  const { clock, waits } = handClock();
+  const run = makeRun(given, 1, clock);
+  run.start();
+  await settle();
+  let isOver = false;
+  const stopped = run.stop(10).then(() => {
+    isOver = true;
+  });
+  await settle();
+  expect(isOver).toBe(false);
+  for (const wait of waits) wait.end();
+  await stopped;
+  const again = run.stop(10);
+  taken.resolve(['late']);
+  await again;
+  expect(released).toEqual(['late']);
+});
+
 test('a release that fails on a stop is told', async () => {
   const { given, failures } = source(['slow'], {
     attempt: (_item, signal) => new Promise((resolve) => signal.addEventListener('abort', () => resolve())),
@@ -208,18 +257,20 @@ test('what has left the far side makes room before its ending is written', async
 
 test('leaving twice makes room once', async () => {
   const { under, attempt } = attempts();
-  const { given } = source(['a', 'b', 'c'], { attempt });
-  const run = makeRun(given, 1, handClock().clock);
+  const { given } = source(['a', 'b', 'c', 'd', 'e'], { attempt });
+  const run = makeRun(given, 2, handClock().clock);
   run.start();
   await settle();
   under.get('a')!.leave();
   under.get('a')!.leave();
   await settle();
-  expect([...under.keys()]).toEqual(['a', 'b']);
-  for (const { end } of under.values()) end();
+  expect([...under.keys()]).toEqual(['a', 'b', 'c']);
+  under.get('a')!.end();
   await settle();
+  expect([...under.keys()]).toEqual(['a', 'b', 'c']);
+  const stopped = run.stop(1000);
   for (const { end } of under.values()) end();
-  await run.stop(1000);
+  await stopped;
 });
 
 test('endings that are not written bound what is taken', async () => {
@@ -303,7 +354,12 @@ test('what was taken ahead is given back when the far side asks for a pause', as
   await settle();
   expect(released).toEqual(['c']);
   expect([...under.keys()]).toEqual(['a', 'b']);
+  paused = false;
   for (const { end } of under.values()) end();
+  await settle();
+  answer();
+  await settle();
+  expect([[...under.keys()], released]).toEqual([['a', 'b'], ['c']]);
   const stopped = run.stop(0);
   await settle();
   for (const wait of waits) wait.end();
