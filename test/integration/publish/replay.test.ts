@@ -449,6 +449,19 @@ test('history whose lease ran out while its producer was opened is not sent', as
   expect(history.calls).toEqual(['close']);
 });
 
+test('history is not sent where another has the lease by the store’s word once its producer is open', async () => {
+  const { history, relay, run } = start();
+  await hand.publish('1', 'a');
+  await sendAll(relay);
+  history.open = async () => {
+    await hand.store.holdLease(replayLease, 'a', 0);
+    await hand.store.holdLease(replayLease, 'another', leaseMs);
+  };
+  const view = await run({ ...newest, how: 'history', toTopic: 'audit' });
+  expect(view).toMatchObject({ state: 'stopped', reason: expect.stringContaining('the lease ran out') });
+  expect(history.calls).toEqual(['close']);
+});
+
 test('one whose lease ran out while named events were looked for begins none: that would end another’s', async () => {
   const begun: string[] = [];
   const selectReplay: Store['selectReplay'] = async () => {

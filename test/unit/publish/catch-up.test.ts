@@ -356,6 +356,36 @@ describe('reading on', () => {
     expect(await readOn(reader, ['t'], [], async () => true)).toEqual({ unread: [], denied: ['t'] });
   });
 
+  test('a last event that is gone from its topic is not looked at; one with which the topic begins is', async () => {
+    const eventAt = (offset: string) => ({ key: 'k', sequence: 1, eventId: 'new', bytesHash: '', offset });
+    const reader = readerOf({
+      async readPage(from) {
+        if (BigInt(from.nextOffset) < 2n) throw new Error('out of range');
+        const records = [{ ...eventAt(from.nextOffset), deleted: false }];
+        return { ...from, nextOffset: '5', records };
+      },
+    });
+    const heardOf = async (offset: string) => {
+      const pages: FoundPage[] = [];
+      const known = { topic: 't', partition: 0, nextOffset: '5', last: { offset, eventId: 'old' } };
+      await readOn(reader, ['t'], [known], async (page) => pages.push(page) > 0);
+      return pages.map(({ anotherLog }) => anotherLog);
+    };
+    expect(await heardOf('1')).toEqual([]);
+    expect(await heardOf('2')).toEqual([true, undefined]);
+  });
+
+  test.each([
+    ['another log, which is empty', { end: '0', start: '0' }, '3'],
+    ['one that begins later, with nothing behind', { end: '5', start: '5' }, '3'],
+  ])('ends where nobody listens any more at the beginning of %s', async (_of, log, nextOffset) => {
+    const reader = readerOf({
+      offsets: async (_topics, which) => [{ topic: 't', partition: 0, nextOffset: log[which] }],
+    });
+    const known = [{ topic: 't', partition: 0, nextOffset, last: null }];
+    expect(await readOn(reader, ['t'], known, async () => false)).toBeNull();
+  });
+
   test('ends where nobody listens any more', async () => {
     expect(await readOn(readerOf({}), ['t'], [], async () => false)).toBeNull();
   });
