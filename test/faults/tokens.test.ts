@@ -216,6 +216,34 @@ describe('F-8: a token that is refused', () => {
   });
 });
 
+describe('F-8: a token that lasts for less than it is renewed ahead', () => {
+  const lastsMs = 200_000;
+  const shortLived = (turn: number) =>
+    grantOf(turn, { expiresAt: new Date(stage.clock.nowMs() + lastsMs).toISOString() });
+
+  test('is renewed at most once a minute, however many ask', async () => {
+    const { renewal, known } = stage.process('a');
+    stage.answer = async () => shortLived(stage.asked.length);
+    await renewal.renew(known());
+    for (let passedMs = 0; passedMs < 120_000; passedMs += 10_000) {
+      expect(renewal.current(known())).toMatchObject({ connectionId: 'c1' });
+      await stage.clock.advance(10_000);
+    }
+    expect(stage.asked).toEqual(['refresh-0', 'refresh-1']);
+  });
+
+  test('is given as it is known by now to who holds the former one', async () => {
+    const { renewal, known } = stage.process('a');
+    const former = known();
+    await renewal.renew(former);
+    expect(renewal.current(former)).toBe(known());
+    await stage.clock.advance(2 * hourMs);
+    stage.answer = async () => grantOf(2);
+    expect(tokenOf(await (renewal.current(former) as Promise<Renewed>))).toBe('access-2');
+    expect(stage.asked).toEqual(['refresh-0', 'refresh-1']);
+  });
+});
+
 describe('F-17: the new refresh token', () => {
   test('is stored before the new access token is given to anybody', async () => {
     const { renewal, known } = stage.process('a');
@@ -381,6 +409,14 @@ describe('F-17: the new refresh token', () => {
     stage.storeAway = false;
     await stage.clock.advance(1000);
     expect(stage.stored().refresh!.open()).toBe('refresh-1');
+    // And so is the next one.
+    stage.storeAway = true;
+    stage.answer = async () => grantOf(2);
+    await renewal.renew(known());
+    await stage.clock.advance(1000);
+    stage.storeAway = false;
+    await stage.clock.advance(1000);
+    expect(stage.stored().refresh!.open()).toBe('refresh-2');
   });
 
   test('that the store could not take is stored by a stop', async () => {
@@ -402,6 +438,10 @@ describe('F-17: the new refresh token', () => {
     expect(await ended).toEqual({ unstored: ['c1'], unanswered: [] });
     expect(stage.replacings - before).toBeGreaterThanOrEqual(4);
     expect(stage.stored().refresh!.open()).toBe('refresh-0');
+    // Whoever ends has closed the store by then.
+    const atLast = stage.replacings;
+    for (let tries = 0; tries < 5; tries += 1) await stage.clock.advance(1000);
+    expect(stage.replacings).toBe(atLast);
   });
 
   test('of a consent that was given meanwhile is not written over', async () => {
@@ -600,6 +640,8 @@ test('R11: a refusal is believed of a connection that was only sealed with anoth
     throw new GrantRefusal('refused', 'invalid_grant');
   };
   expect(await renewal.renew(known())).toHaveProperty('refused');
+  // And is on record: else it would be asked for again and again.
+  expect([stage.row.status, stage.refusals.length]).toEqual(['refused', 1]);
 });
 
 test('a refresh token that is refused ends the consent, in honest words', async () => {
