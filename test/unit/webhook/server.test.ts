@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, createHmac } from 'node:crypto';
 import { once } from 'node:events';
 import { request as httpRequest } from 'node:http';
 import { Worker } from 'node:worker_threads';
@@ -505,4 +505,65 @@ test('a sender that goes away after its body leaves its delivery with the store'
   saved.resolve(stored);
   expect((await post(receiver.port, [notification()])).status).toBe(204);
   expect(receiver.deliveries).toHaveLength(2);
+});
+
+describe('what the store does not take', () => {
+  test('for its own trouble is a 503, and no delivery that is set aside', async () => {
+    const answers = [new Problem('store.unavailable', 'away')];
+    const receiver = await startReceiver({
+      accept: async () => {
+        const problem = answers.shift();
+        if (problem !== undefined) throw problem;
+        return stored;
+      },
+    });
+    expect((await post(receiver.port, [notification()])).status).toBe(503);
+    expect(receiver.deliveries.flatMap(({ elements }) => elements.map(({ line }) => line))).toEqual(['hint']);
+  });
+
+  test('under its id, which came before with another body, is kept once for each body under an id of its own', async () => {
+    const secret = new Secret(`whsec_${Buffer.alloc(32, 7).toString('base64')}`);
+    const receiver = await startReceiver({
+      settings: { auth: ['hmac'], hmacSecrets: () => [secret] },
+      accept: async ({ messageId }) => ({ ...stored, idReused: !messageId!.includes('#') }),
+    });
+    const body = JSON.stringify([notification()]);
+    const seconds = Math.floor(Date.now() / 1000);
+    const signed = createHmac('sha256', Buffer.alloc(32, 7)).update(`m1.${seconds}.${body}`);
+    const headers = {
+      'webhook-id': 'm1',
+      'webhook-timestamp': String(seconds),
+      'webhook-signature': `v1,${signed.digest('base64')}`,
+    };
+    expect((await post(receiver.port, body, { headers })).status).toBe(204);
+    const { bodyHash } = receiver.deliveries[0]!;
+    expect(receiver.deliveries.map(({ messageId }) => messageId)).toEqual(['m1', `m1#${bodyHash}`]);
+    expect(receiver.deliveries[1]!.elements).toMatchObject([
+      { line: 'quarantined', reason: 'message-id-reused', raw: expect.stringContaining('795b80cf') },
+    ]);
+  });
+});
+
+test('no secret that is current by then is kept of what is set aside: no token, no value, no key of a signature', async () => {
+  const secrets = ['first', 'second'].map((name) => ({
+    token: new Secret(`token-of-the-${name}-0123456789`),
+    key: new Secret(`whsec_${Buffer.from(`key-of-the-${name}-0123456789`).toString('base64')}`),
+  }));
+  let now = secrets.slice(0, 1);
+  const lists = () => ({ tokens: now.map(({ token }) => token), keys: now.map(({ key }) => key) });
+  let current = lists();
+  const receiver = await startReceiver({
+    settings: {
+      tokens: () => current.tokens.map((token, at) => ({ token, user: null, id: String(at) })),
+      hmacSecrets: () => current.keys,
+    },
+  });
+  for (const { token, key } of secrets) {
+    await post(receiver.port, [{ surprise: [token.open(), key.open(), authorization] }]);
+    now = secrets;
+    current = lists();
+  }
+  const raw = receiver.deliveries.flatMap(({ elements }) => elements.map((one) => 'raw' in one && one.raw));
+  expect(raw).toHaveLength(2);
+  for (const text of raw) expect(text).not.toMatch(/of-the|whsec/);
 });
