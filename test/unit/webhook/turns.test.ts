@@ -150,3 +150,17 @@ test('the time that a slow sender takes is not its waiting', async () => {
   turns.whole(quiet, 97_000);
   expect(turns.waitedMs(quiet)).toBe(0);
 });
+
+test('where connections come without an end, what was read is judged all the same once 512 were taken before it', async () => {
+  const judgedAfter: number[] = [];
+  for (let at = 0; at < 1000; at += 1) {
+    connect();
+    if (at === 150) judge('a', 0);
+    pass(10);
+    await turn();
+    if (done.length > judgedAfter.length) judgedAfter.push(at);
+  }
+  expect(done).toEqual(['a']);
+  expect(judgedAfter[0]).toBeGreaterThan(512);
+  expect(judgedAfter[0]).toBeLessThan(700);
+});
