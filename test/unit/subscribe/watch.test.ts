@@ -219,6 +219,14 @@ test('silence is told, looked into at once, and over with the next heartbeat', a
   expect(told()).toEqual([]);
 });
 
+test('of a subscription that was found to have ended it is not told beside that that it is silent', async () => {
+  await heard();
+  become('Terminated');
+  await look();
+  await run(900_000);
+  expect(told()).toEqual(['subscription-ended']);
+});
+
 test('of silence while delivery is paused it is said that it is', async () => {
   await heard();
   deliveryStatus = 'Paused';
