@@ -26,6 +26,7 @@ export interface Differences {
   accept?: WebhookDoors['accept'];
   keepSample?: WebhookDoors['keepSample'];
   storeRefused?: WebhookDoors['storeRefused'];
+  heartbeat?: WebhookDoors['heartbeat'];
 }
 
 const running = new Set<WebhookServer>();
@@ -62,6 +63,7 @@ export async function startReceiver(differences: Differences = {}): Promise<Runn
       return differences.accept?.(delivery) ?? Promise.resolve(stored);
     },
     ...(differences.storeRefused && { storeRefused: differences.storeRefused }),
+    ...(differences.heartbeat && { heartbeat: differences.heartbeat }),
     async keepSample(bodyHash, fault, raw) {
       samples.push({ bodyHash, fault, raw });
       await differences.keepSample?.(bodyHash, fault, raw);
