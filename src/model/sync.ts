@@ -103,6 +103,8 @@ export interface LastRun {
   ended: boolean;
   /** How many it has read to their end, and how many the last one for the same knew of; `read` is 0 once it has ended. */
   listings: { read: number; last: number | null };
+  /** The last full run of all organizations that has ended, also where others were begun since; null when none has. */
+  endedFull: number | null;
 }
 
 /**

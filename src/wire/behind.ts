@@ -34,9 +34,7 @@ export function makeBehindWatch(
     'The topics held events that this store did not know of: it was restored, or is new. Their numbers are taken; ' +
     'a full sync publishes what differs.';
   async function pauseNow(): Promise<number> {
-    const last = await store.lastRun();
-    const isOfAll = last?.ended && last.full && last.organizationId === null;
-    const run = isOfAll ? last.run : (inVain?.run ?? 0);
+    const run = (await store.lastRun())?.endedFull ?? 0;
     inVain ??= { count: 0, run };
     if (run !== inVain.run) {
       lastAtMs = clock.steadyMs();
@@ -56,9 +54,10 @@ export function makeBehindWatch(
       if (sinceMs === null || !mayList() || (await store.readingOn()) || sync.view().state === 'running')
         return;
       const waitMs = await pauseNow();
-      if (clock.steadyMs() - lastAtMs < waitMs) return;
-      lastAtMs = clock.steadyMs();
+      // One that is due by itself may have begun since it was asked.
+      if (clock.steadyMs() - lastAtMs < waitMs || sync.view().state === 'running') return;
       sync.begin({ organizationId: null, full: true });
+      lastAtMs = clock.steadyMs();
     },
   };
 }

@@ -68,6 +68,24 @@ export function storeSyncSuite(name: string, open: () => Promise<StoreUnderTest>
       expect(await hand.store.lastRun()).toMatchObject({ listings: { read: 0, last: 7 } });
     });
 
+    test('the last full run of all that has ended is known whatever was begun since', async () => {
+      const runs: number[] = [];
+      for (const [organizationId, full] of [
+        [null, true],
+        ['4711', true],
+        [null, false],
+      ] as const) {
+        const begun = await begin({ organizationId, full });
+        runs.push(begun.run);
+        expect(await hand.store.lastRun()).toMatchObject({
+          run: begun.run,
+          endedFull: runs.length > 1 ? runs[0] : null,
+        });
+        await hand.store.endRun(begun.run, emptyRun, true);
+      }
+      expect(await hand.store.lastRun()).toMatchObject({ run: runs[2], endedFull: runs[0] });
+    });
+
     /** A whole run over one listing that holds these. */
     const runOver = async (contents: Record<string, string>) => {
       const begun = await begin();

@@ -87,7 +87,8 @@ export async function lastRun({ database, nowMs }: Context): Promise<LastRun | n
     `SELECT id, organization_id, whole, began_at, ended_at,
        CASE WHEN ended_at IS NULL THEN (SELECT count(*)::integer FROM listings WHERE ended = r.id) ELSE 0 END AS read,
        (SELECT (counts::json ->> 'listings')::integer FROM sync_runs b WHERE b.ended_at IS NOT NULL AND b.id < r.id
-          AND b.organization_id IS NOT DISTINCT FROM r.organization_id ORDER BY b.id DESC LIMIT 1) AS last
+          AND b.organization_id IS NOT DISTINCT FROM r.organization_id ORDER BY b.id DESC LIMIT 1) AS last,
+       (SELECT max(id) FROM sync_runs WHERE whole AND organization_id IS NULL AND ended_at IS NOT NULL) AS ended_full
      FROM sync_runs r ORDER BY id DESC LIMIT 1`,
   );
   if (row === undefined) return null;
@@ -98,6 +99,7 @@ export async function lastRun({ database, nowMs }: Context): Promise<LastRun | n
     agoMs: Math.max(0, nowMs() - row.began_at),
     ended: row.ended_at !== null,
     listings: { read: row.read, last: row.last },
+    endedFull: row.ended_full,
   };
 }
 

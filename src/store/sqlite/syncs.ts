@@ -87,7 +87,8 @@ export function lastRun(context: Context): LastRun | null {
   const row = context.database.get(
     `SELECT *, iif(ended_at IS NULL, (SELECT count(*) FROM listings WHERE ended = r.id), 0) AS read,
        (SELECT counts ->> 'listings' FROM sync_runs b WHERE b.ended_at IS NOT NULL AND b.id < r.id
-          AND b.organization_id IS r.organization_id ORDER BY b.id DESC LIMIT 1) AS last
+          AND b.organization_id IS r.organization_id ORDER BY b.id DESC LIMIT 1) AS last,
+       (SELECT max(id) FROM sync_runs WHERE whole = 1 AND organization_id IS NULL AND ended_at IS NOT NULL) AS ended_full
      FROM sync_runs r ORDER BY id DESC LIMIT 1`,
   );
   if (row === undefined) return null;
@@ -98,6 +99,7 @@ export function lastRun(context: Context): LastRun | null {
     agoMs: Math.max(0, context.nowMs() - Number(row.began_at)),
     ended: row.ended_at !== null,
     listings: { read: Number(row.read), last: row.last as number | null },
+    endedFull: row.ended_full as number | null,
   };
 }
 

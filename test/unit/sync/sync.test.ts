@@ -1110,7 +1110,15 @@ test('a run is told of by when it began, also after the next has begun', async (
 test('what is due next follows from the last run', () => {
   const at = { sinceMs: 1000, intervalMs: 10_000, nowMs: 4000 };
   const listings = { read: 0, last: null };
-  const last = { run: 1, organizationId: '1', full: true, agoMs: 3000, ended: true, listings };
+  const last = {
+    run: 1,
+    organizationId: '1',
+    full: true,
+    agoMs: 3000,
+    ended: true,
+    listings,
+    endedFull: null,
+  };
   expect(nextOf(null, at)).toEqual({ wanted: null, waitMs: 7000 });
   expect(nextOf(last, at)).toEqual({ wanted: null, waitMs: 7000 });
   expect(nextOf(last, { ...at, nowMs: 11_000 })).toMatchObject({

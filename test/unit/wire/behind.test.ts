@@ -31,7 +31,9 @@ function watching({ mayList = true, state = 'idle' as 'idle' | 'running' } = {})
   /** As the store has the run that was begun last: an ended full one of all, unless it is said otherwise. */
   const endRun = (run: number, otherwise: Partial<LastRun> = {}) => {
     const listings = { read: 0, last: null };
-    store.last = { run, organizationId: null, full: true, agoMs: 0, ended: true, listings, ...otherwise };
+    const last = { run, organizationId: null, full: true, agoMs: 0, ended: true, listings, ...otherwise };
+    const isFull = last.ended && last.full && last.organizationId === null;
+    store.last = { ...last, endedFull: isFull ? run : (store.last?.endedFull ?? null) };
   };
   /** Minutes until the next sync is begun, looked at each second. */
   const minutesToNext = async () => {
@@ -116,6 +118,19 @@ test('a full sync that another process is at counts once it has ended, also wher
   expect(await minutesToNext()).toBe(1);
   endRun(8);
   expect(await minutesToNext()).toBe(2);
+});
+
+test('a full sync that ended counts also where one of changes began before anybody looked', async () => {
+  const { watch, store, endRun, minutesToNext } = watching();
+  store.since = 5;
+  await watch.look();
+  const pauses: number[] = [];
+  for (let run = 1; run <= 7; run += 2) {
+    endRun(run);
+    endRun(run + 1, { full: false, ended: false });
+    pauses.push(await minutesToNext());
+  }
+  expect(pauses).toEqual([1, 2, 4, 8]);
 });
 
 test.each([
