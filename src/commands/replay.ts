@@ -39,7 +39,7 @@ export function registerReplay(program: Command, action: Action<Options>): void 
       ]),
     )
     .option('--refetch', 'read their resources again instead')
-    .option('--to-topic <topic>', 'all of them, in order, to this topic')
+    .option('--to-topic <topic>', 'all that were sent, in order, to this topic')
     .option('--dry-run', 'only count')
     .action(action((context, _argument, options) => run(context, options)));
 }
@@ -204,7 +204,10 @@ function callsOf({ calls }: ReplayView): string {
 
 /** Of resources to be read again, what is not read now; of events, what waits to be sent and so is not sent again. */
 function waitsOf({ parked, forgotten, waiting, how }: ReplayView): string {
-  const goesOut = how === 'history' ? 'not sent yet, and left out' : 'wait to be sent, and go out anyway';
+  const goesOut =
+    how === 'history'
+      ? 'left out: they, or one of their key before them, are not sent yet'
+      : 'wait to be sent, and go out anyway';
   return [
     parked === 0 ? '' : `; ${parked} parked until a customer acts (\`tramline parked\`)`,
     forgotten === 0 ? '' : `; ${forgotten} of forgotten organizations left out`,

@@ -94,7 +94,7 @@ test('what did not go again since the store was behind its topics is told, and m
 
 test.each([
   ['newest', 'wait to be sent, and go out anyway'],
-  ['history', 'not sent yet, and left out'],
+  ['history', 'left out: they, or one of their key before them, are not sent yet'],
 ] as const)(
   'what waits to be sent is counted apart from what %s brings, and is not unknown',
   async (how, said) => {
