@@ -167,8 +167,8 @@ function decideGone(
 ): Ending {
   const held = heldBy(task);
   const about = named === undefined ? {} : { named };
-  // A time that is ahead is one from before the clock was set back.
-  const absentForMs = task.absentSinceMs === null ? null : Math.max(0, situation.nowMs - task.absentSinceMs);
+  // By the store's clock alone, whatever that of this host says. A time that is ahead is one from before it was set back.
+  const absentForMs = task.absentSinceMs === null ? null : Math.max(0, task.takenAtMs - task.absentSinceMs);
   if (certain || (absentForMs !== null && absentForMs >= rules.goneAfterMs)) {
     const { observedAt, traceparent } = situation;
     const { goneShareMax } = rules;

@@ -43,7 +43,9 @@ export interface TakenTask {
   failedAtMs: number | null;
   /** How its previous attempt ended, as it was kept for `explain`; null when none ended so. */
   code: string | null;
-  /** When it was first found absent, with the address then used; null when it was not. */
+  /** When it was taken, by the store's clock. */
+  takenAtMs: number;
+  /** When it was first found absent, with the address then used, by the store's clock; null when it was not. */
   absentSinceMs: number | null;
   /** When the earliest notification it covers was accepted; null when none is. */
   acceptedAtMs: number | null;

@@ -54,7 +54,7 @@ export function deletionOf(
 /** The row as it was taken; `take` is what the store made of it then. */
 export function takenTask(
   row: Row,
-  take: Pick<TakenTask, 'fence' | 'revision' | 'dueAtMs' | 'epoch'>,
+  take: Pick<TakenTask, 'fence' | 'revision' | 'dueAtMs' | 'epoch' | 'takenAtMs'>,
 ): TakenTask {
   return {
     taskId: Number(row.id),

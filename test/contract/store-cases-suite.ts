@@ -477,7 +477,7 @@ export function storeCasesSuite(name: string, open: () => Promise<StoreUnderTest
         await absentOnce(task);
         under.advance(1000);
         const again = await hand.take();
-        expect(again.absentSinceMs).toBe(firstMs);
+        expect(again).toMatchObject({ absentSinceMs: firstMs, takenAtMs: firstMs + 1000 });
         await absentOnce(again);
         under.advance(1000);
         await hand.put([hintOf('1')]);

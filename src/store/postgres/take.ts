@@ -41,7 +41,7 @@ export async function take(context: Context, limit: number): Promise<TakenTask[]
   await saveLanes(context, lanes, freed);
   return rows.map((row) => {
     const { fence, revision, was_due_at: dueAtMs, taken_epoch: epoch } = row;
-    return takenTask(row, { fence, revision, dueAtMs, epoch });
+    return takenTask(row, { fence, revision, dueAtMs, epoch, takenAtMs: context.nowMs() });
   });
 }
 

@@ -232,5 +232,5 @@ function takeOne(context: Context, row: Row, lane: string, nowMs: number): Taken
   context.leases.set(taskId, { untilMs, fence, lane, epoch });
   context.undo(() => context.leases.delete(taskId));
   const revision = context.currentRevision();
-  return takenTask(row, { fence, revision, dueAtMs: Number(row.due_at), epoch });
+  return takenTask(row, { fence, revision, dueAtMs: Number(row.due_at), epoch, takenAtMs: nowMs });
 }

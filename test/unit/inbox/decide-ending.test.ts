@@ -24,6 +24,7 @@ const task: TakenTask = {
   agedMs: 0,
   failedAtMs: null,
   code: null,
+  takenAtMs: 1_000_000,
   absentSinceMs: null,
   acceptedAtMs: null,
   deliveryId: null,
@@ -83,6 +84,12 @@ describe('absence', () => {
   });
   test('asked too early, it waits for what is left', () => {
     expect(decide(gone, { absentSinceMs: 900_000 })).toMatchObject({
+      verb: 'foundAbsent',
+      ending: { againInMs: 500_000 },
+    });
+  });
+  test('is as old as the store’s clock says, however far this host’s is ahead', () => {
+    expect(decide(gone, { absentSinceMs: 900_000 }, { nowMs: 9_000_000 })).toMatchObject({
       verb: 'foundAbsent',
       ending: { againInMs: 500_000 },
     });

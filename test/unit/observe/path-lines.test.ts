@@ -38,6 +38,7 @@ const task: TakenTask = {
   agedMs: 0,
   failedAtMs: null,
   code: null,
+  takenAtMs: 0,
   absentSinceMs: null,
   acceptedAtMs: null,
   deliveryId: 'd7',
