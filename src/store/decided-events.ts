@@ -7,7 +7,6 @@ import {
   deletedValue,
   type EventDraft,
   type EventEnvelope,
-  type PublishedState,
   type RecordParts,
   recordBytes,
 } from '../model/event';
@@ -61,11 +60,6 @@ export function eventsOf(
     }),
   );
   return [...left, decided];
-}
-
-/** What is published first, or anew since others were found to have published it, may stand elsewhere by the topics. */
-export function mayStandElsewhere(previous: PublishedState | null): boolean {
-  return previous === null || previous.contentHash === '';
 }
 
 /** Generous for what is in a record beside its value. */

@@ -5,7 +5,7 @@ import type { Ledger } from '../../src/model/ledger';
 import type { Delivery, HintElement, QuarantineReason } from '../../src/model/notification';
 import type { CauseDetail, Observation, ProbeAgain } from '../../src/model/organization';
 import type { Store } from '../../src/model/store';
-import type { RunCounts } from '../../src/model/sync';
+import type { ListedResource, RunCounts } from '../../src/model/sync';
 import type { FinishedRead, TakenTask } from '../../src/model/task';
 import type { StoreRules } from '../../src/store/store-rules';
 
@@ -71,6 +71,12 @@ export function draftOf(id: string, content: string, extra: Partial<EventDraft> 
     ...extra,
   };
 }
+
+/** The same, as a listing shows it. */
+export const listedAs = (id: string, content: string): ListedResource => {
+  const { kind, organizationId, wireHash, normalizerVersion } = draftOf(id, content);
+  return { kind, id, organizationId, wireHash, normalizerVersion };
+};
 
 export const heldBy = ({ taskId, fence, generation, revision, dueAtMs }: TakenTask) => ({
   taskId,

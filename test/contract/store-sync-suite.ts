@@ -14,19 +14,12 @@ import {
   header,
   heldBy,
   hintOf,
+  listedAs,
   type StoreUnderTest,
 } from './store-hand';
 
 const scope = '4711/equipment';
 const organizationId = '4711';
-const listedAs = (id: string, content: string) => ({
-  kind: 'equipment' as const,
-  id,
-  organizationId,
-  wireHash: content,
-  normalizerVersion: 1,
-});
-
 export function storeSyncSuite(name: string, open: () => Promise<StoreUnderTest>): void {
   describe(`store contract, sync: ${name}`, () => {
     let under: StoreUnderTest;

@@ -3,9 +3,9 @@
  * events are decided here and get their sequences when the group is written. A higher generation never refuses a finish:
  * it keeps the task due.
  */
-import { changeOf, type EventDraft } from '../../model/event';
+import { changeOf, type EventDraft, type PublishedState } from '../../model/event';
 import type { FinishedRead, FinishResult } from '../../model/task';
-import { eventsOf, mayStandElsewhere } from '../decided-events';
+import { eventsOf } from '../decided-events';
 import { mayLag } from '../may-lag';
 import { causeOf } from '../read-fence';
 import { leftToNewerMs } from '../store-rules';
@@ -31,7 +31,8 @@ export async function finish(slate: Slate, read: FinishedRead): Promise<FinishRe
     stayDue(slate, task, 'superseded');
     return { outcome: 'refused', reason: 'superseded' };
   }
-  const previous = publishedState(resource);
+  const stood = slate.placesOf(draft);
+  const previous = publishedUnder(resource, stood);
   const moved =
     previous !== null && !previous.deleted && resource.organization_id !== draft.organizationId
       ? resource.organization_id
@@ -41,7 +42,6 @@ export async function finish(slate: Slate, read: FinishedRead): Promise<FinishRe
     leaveToNewer(slate, task, resource);
     return { outcome: 'refused', reason: 'older-normalizer' };
   }
-  const stood = decision.change !== null && mayStandElsewhere(previous) ? slate.placesOf(draft) : [];
   const left = new Set([...stood, ...(moved === null ? [] : [moved])]);
   left.delete(draft.organizationId);
   const events = eventsOf(read, decision.change, [...left], slate.context.settings.envelope);
@@ -49,7 +49,8 @@ export async function finish(slate: Slate, read: FinishedRead): Promise<FinishRe
     const refused = refuse(slate, task, read, 'record-too-large');
     return { outcome: 'refused', reason: refused ? 'record-too-large' : 'hinted-since' };
   }
-  for (const organizationId of stood) slate.claim({ kind: draft.kind, id: draft.id, organizationId });
+  if (decision.change !== null)
+    for (const organizationId of stood) slate.claim({ kind: draft.kind, id: draft.id, organizationId });
   const eventIds: string[] = [];
   const cause = causeOf(task.id, read.fence);
   for (const event of events) {
@@ -60,6 +61,17 @@ export async function finish(slate: Slate, read: FinishedRead): Promise<FinishRe
   return decision.change === null
     ? { outcome: 'unchanged', reason: decision.reason, again }
     : { outcome: 'published', eventIds, again };
+}
+
+/**
+ * Where it stands elsewhere by the topics it is published anew, and leaves there. Who noted that has had it forgotten as published,
+ * but for what was published first while that page was noted, of which neither knew.
+ */
+function publishedUnder(resource: TaskRow, stood: string[]): PublishedState | null {
+  const published = publishedState(resource);
+  return published === null || stood.length === 0
+    ? published
+    : { ...published, contentHash: '', wireHash: '' };
 }
 
 /** A task that only this read showed to be the resource's is the newer version's from now on, as that one is. */

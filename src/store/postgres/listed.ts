@@ -5,7 +5,7 @@
  */
 import { type Change, changeOf, type EventDraft } from '../../model/event';
 import type { ListedHint } from '../../model/sync';
-import { eventsOf, mayStandElsewhere } from '../decided-events';
+import { eventsOf } from '../decided-events';
 import { publishedState } from '../task-row';
 import { noteReadable, publishedAs } from './finish';
 import { afterGap, isSuperseded } from './return-task';
@@ -71,7 +71,7 @@ export async function finishDraft(
   const previous = publishedState(task);
   const moved =
     (previous !== null && !previous.deleted && task.organization_id !== draft.organizationId) ||
-    (mayStandElsewhere(previous) && slate.placesOf(draft).length > 0);
+    slate.placesOf(draft).length > 0;
   if (moved || (readSince && (task.deleted || task.wire_hash !== draft.wireHash))) {
     makeDue(slate, task);
     return 'left';

@@ -155,6 +155,7 @@ export async function compareListed(
          SELECT id FROM tasks WHERE id = n.id AND wire_hash = n.wire_hash AND normalizer_version = n.normalizer_version
            AND organization_id IS NOT DISTINCT FROM n.organization_id AND published AND NOT deleted
            AND state NOT IN ('quarantined', 'taken') AND code IS DISTINCT FROM 'absent-once'
+           AND (SELECT true FROM unclaimed WHERE kind = n.kind AND resource_id = n.resource_id LIMIT 1) IS NULL
          FOR NO KEY UPDATE) t),
      marked AS (UPDATE tasks t SET listed_run = $1, listed_in = $2, shown_by = $8,
        absent_since = CASE WHEN t.connection_id = $8 THEN t.absent_since END

@@ -6,7 +6,7 @@
 import type { Change, EventDraft, EventRecord, PublishedState } from '../../model/event';
 import { changeOf } from '../../model/event';
 import type { FinishedRead, FinishResult, KnownOtherwise } from '../../model/task';
-import { eventsOf, mayStandElsewhere } from '../decided-events';
+import { eventsOf } from '../decided-events';
 import { isKnownAs } from '../equipment-names';
 import { mayLag, type Said } from '../may-lag';
 import { causeOf } from '../read-fence';
@@ -29,7 +29,7 @@ import {
   settles,
   stayDue,
 } from './return-task';
-import { claim, placesOf } from './unclaimed';
+import { claim, mayStandElsewhere, placesOf } from './unclaimed';
 import { writeEvent } from './write-event';
 
 export function finish(context: Context, read: FinishedRead): FinishResult | KnownOtherwise {

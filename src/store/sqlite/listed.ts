@@ -5,7 +5,7 @@
  */
 import { type Change, changeOf, type EventDraft } from '../../model/event';
 import type { ListedHint, ListedResource } from '../../model/sync';
-import { type DecidedEvent, eventsOf, mayStandElsewhere } from '../decided-events';
+import { type DecidedEvent, eventsOf } from '../decided-events';
 import { asAnnounced } from '../store-rules';
 import { publishedState } from '../task-row';
 import type { Context } from './context';
@@ -13,7 +13,7 @@ import type { Row } from './database';
 import { keepAlias, noteReadable } from './finish';
 import { closeEntry } from './quarantine';
 import { afterGap } from './return-task';
-import { claim, placesOf } from './unclaimed';
+import { claim, mayStandElsewhere, placesOf } from './unclaimed';
 import { writeEvent } from './write-event';
 
 export interface Listed {

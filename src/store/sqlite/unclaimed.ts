@@ -2,6 +2,7 @@
  * Resources that another life of the store left on the topics, and that this one holds nothing of: where each stands. What
  * is found gone at the address of one is that resource from then on; what is first shown elsewhere moved away from there.
  */
+import type { PublishedState } from '../../model/event';
 import { partsOf, type ResourceIdentity } from '../../model/resource';
 import type { FoundRecord } from '../../model/topic-end';
 import type { Context } from './context';
@@ -36,6 +37,11 @@ const keepOne = `INSERT INTO unclaimed (kind, resource_id, organization_id) SELE
   WHERE NOT EXISTS (SELECT 1 FROM tasks
     WHERE kind = ?1 AND resource_id = ?2 AND published = 1 AND organization_id = ?3)
   ON CONFLICT DO NOTHING`;
+
+/** What is published first, or anew since others were found to have published it, may stand elsewhere by the topics. */
+export function mayStandElsewhere(previous: PublishedState | null): boolean {
+  return previous === null || previous.contentHash === '';
+}
 
 /** The organizations that it stands in by the topics. */
 export function placesOf({ database }: Context, { kind, id }: ResourceIdentity): string[] {

@@ -23,7 +23,16 @@ import { makeBell } from '../../../src/store/postgres/server/bell';
 import { type Database, openDatabase, poolConfig } from '../../../src/store/postgres/server/database';
 import { heedRefusals } from '../../../src/wire/heed-refusals';
 import { postgresSettingsFor } from '../../contract/open-postgres';
-import { address, aliasHintOf, deliveryOf, draftOf, heldBy, hintOf, terms } from '../../contract/store-hand';
+import {
+  address,
+  aliasHintOf,
+  deliveryOf,
+  draftOf,
+  heldBy,
+  hintOf,
+  listedAs,
+  terms,
+} from '../../contract/store-hand';
 import { describeWithNeighbour } from '../../support/neighbour';
 import { type PostgresServer, postgresAvailable, startPostgres } from '../../support/postgres';
 import { startPostgresProxy } from '../../support/postgres-proxy';
@@ -626,6 +635,57 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'several stores on one 
     await finish(other, again!, '2', 'a');
     expect(await other.pickUnsent(10, 1e9, [])).toMatchObject([{ key: '4711/equipment/2', sequence: 4 }]);
   });
+
+  test.each([
+    ['a read', async (store: Store) => void (await put(store, ['2']))],
+    [
+      'a listing',
+      async (store: Store) => {
+        const { run } = await store.beginRun({ organizationId: null, full: false });
+        const { listings, revision } = await store.openListings(run, [
+          { scope: '4711', organizationId: '4711' },
+        ]);
+        const of = { run, revision, listingId: listings[0]!.id, connectionId: 'c1' };
+        expect(await store.compareListed(run, of.listingId, [listedAs('2', 'a')], 'c1')).toEqual([0]);
+        const after = { end: true, whole: true, changeToken: null } as const;
+        await store.finishPage({ ...of, drafts: [draftOf('2', 'a')], hints: [], after });
+      },
+    ],
+  ])(
+    'what is published first while the place that it left is being noted leaves that at %s',
+    async (_what, shown) => {
+      const [finder, other] = stores as [Store, Store];
+      await put(other, ['2']);
+      const [task] = await other.take(1);
+      // The last that an ending waits for.
+      const holder = new Client({ connectionString: url });
+      await holder.connect();
+      await holder.query(`BEGIN; SELECT FROM lanes FOR UPDATE`);
+      const ended = finish(other, task!, '2', 'a');
+      await untilWaiting(holder, 1);
+      const record = { key: '9999/equipment/2', sequence: 3, offset: '0', eventId: 'stranger' };
+      const records = [{ ...record, bytesHash: '', deleted: false }];
+      await finder.noteFound({ topic: 'tramline.equipment.v1', partition: 0, nextOffset: '1', records });
+      await holder.query('COMMIT');
+      await holder.end();
+      await ended;
+      await finder.allFound();
+      const [first] = await other.pickUnsent(10, 1e9, []);
+      await other.markSent([{ row: first!.row, partition: 0, offset: '1' }]);
+      nowMs += 2000;
+      await shown(other);
+      const [again] = await other.take(1);
+      await finish(other, again!, '2', 'a');
+      expect(await other.pickUnsent(10, 1e9, [])).toMatchObject([
+        { key: '9999/equipment/2', sequence: 4 },
+        { key: '4711/equipment/2', sequence: 2 },
+      ]);
+      nowMs += 2000;
+      await put(other, ['2']);
+      const [third] = await other.take(1);
+      expect(await finish(other, third!, '2', 'a')).toMatchObject({ outcome: 'unchanged' });
+    },
+  );
 
   /** `act` of another process begins while records are found gone, and has to wait for that. */
   async function besideLost(act: () => Promise<unknown>): Promise<void> {
