@@ -285,9 +285,30 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'readiness of a scaled 
     expect(await sessions()).toEqual(before);
   });
 
-  test('a standby that commits wait for is named by who waits for their locks', async () => {
+  /** Commits wait for a standby that is not there once the server's checkpointer has heard of it: until one is seen to. */
+  async function loseStandby(): Promise<void> {
     await server.query(`ALTER SYSTEM SET synchronous_standby_names = 'gone'`);
     await server.query('SELECT pg_reload_conf()');
+    const cancel = `SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND datname = current_database()`;
+    let open = 0;
+    const commit = async () => {
+      open += 1;
+      await server.query(`SELECT pg_logical_emit_message(true, '', '')`);
+      open -= 1;
+    };
+    const commits: Promise<void>[] = [];
+    const waits = async () => {
+      commits.push(commit());
+      return (await server.query(cancel)).length > 0;
+    };
+    await until(waits, { withinMs: 10_000, what: 'a commit to wait for its standby' });
+    const ended = async () => (await server.query(cancel)) && open === 0;
+    await until(ended, { withinMs: 10_000, what: 'the end of all of them' });
+    await Promise.all(commits);
+  }
+
+  test('a standby that commits wait for is named by who waits for their locks', async () => {
+    await loseStandby();
     // It writes the row that readiness writes, and its commit does not end.
     await expect(store.ready()).rejects.toMatchObject({ code: 'store.unavailable' });
     const [told] = await Promise.allSettled([store.ready('all')]);
@@ -300,8 +321,7 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'readiness of a scaled 
   }, 20_000);
 
   test('a commit whose wait for its standby is cancelled is no commit: of a delivery, and of what takes several statements', async () => {
-    await server.query(`ALTER SYSTEM SET synchronous_standby_names = 'gone'`);
-    await server.query('SELECT pg_reload_conf()');
+    await loseStandby();
     const cancelled = async (work: Promise<unknown>) => {
       const ended = work.catch((error) => error);
       const waits = `SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND datname = '${database}'`;
