@@ -182,22 +182,30 @@ async function foldHints({ database }: Context, tasks: number[], deliveries: num
   );
 }
 
-/** Those of their addresses, and those which these were joined to: nothing is decided about them meanwhile. */
+/**
+ * Those of their addresses, and those which these were joined to, in the order in which everybody locks: nothing is decided about
+ * them meanwhile.
+ */
 async function lockTasksOf(context: Context, deliveries: Row[]): Promise<number[]> {
-  const named = await tasksNamed(
-    context,
-    deliveries.map(({ elements }) => elements),
-  );
-  const locked = await lockTasks(context, named);
+  const elements = deliveries.map((row) => row.elements as string);
+  const named = await tasksNamed(context, elements);
+  const locked = await lockWithJoined(context, named);
+  const ids = new Set(locked.map(({ id }) => id as number));
   const joined = locked.flatMap(({ joined_to }) => (joined_to === null ? [] : [joined_to as number]));
-  await lockTasks(context, joined);
-  return [...new Set([...named, ...joined])];
+  // Only what was joined while its lock was waited for.
+  await lockWithJoined(
+    context,
+    joined.filter((id) => !ids.has(id)),
+  );
+  return [...new Set([...ids, ...joined])];
 }
 
-async function lockTasks({ database }: Context, ids: number[]): Promise<Row[]> {
+async function lockWithJoined({ database }: Context, ids: number[]): Promise<Row[]> {
   if (ids.length === 0) return [];
   return database.all(
-    'SELECT id, joined_to FROM tasks WHERE id = ANY($1::bigint[]) ORDER BY id FOR NO KEY UPDATE',
+    `SELECT id, joined_to FROM tasks
+     WHERE id = ANY($1::bigint[] || ARRAY(SELECT joined_to FROM tasks WHERE id = ANY($1::bigint[]) AND joined_to IS NOT NULL))
+     ORDER BY id FOR NO KEY UPDATE`,
     ids,
   );
 }

@@ -475,6 +475,37 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'several stores on one 
       );
     });
 
+    test('retention locks tasks in the order of all, with those that they were joined to', async () => {
+      const [first] = stores as [Store];
+      const dayMs = 86_400_000;
+      const sweepAll = async () => {
+        while ((await first.sweep()).more);
+      };
+      await put(first, ['1']);
+      await finish(first, (await first.take(1))[0]!, '1', 'a');
+      nowMs += 2 * dayMs;
+      await first.put(deliveryOf(nowMs, [aliasHintOf('1')]));
+      const [joined] = await first.take(1);
+      await finish(first, joined!, '1', 'a');
+      // The delivery of the task that has the resource goes first.
+      nowMs += 29 * dayMs;
+      await sweepAll();
+      nowMs += 2 * dayMs;
+      const [holder, other] = [0, 1].map(() => new Client({ connectionString: url })) as [Client, Client];
+      await Promise.all([holder.connect(), other.connect()]);
+      await holder.query(`BEGIN; SELECT FROM tasks WHERE resource_id = '1' FOR UPDATE`);
+      const swept = sweepAll();
+      await untilWaiting(holder, 1);
+      const { rowCount } = await other.query(
+        `SELECT FROM tasks WHERE joined_to IS NOT NULL FOR UPDATE SKIP LOCKED`,
+      );
+      expect(rowCount).toBe(1);
+      await holder.query('COMMIT');
+      await swept;
+      expect((await other.query('SELECT FROM deliveries')).rowCount).toBe(0);
+      await Promise.all([holder.end(), other.end()]);
+    });
+
     test('K12: of a zombie change nothing once another process has the task', async () => {
       await put(stores[0]!, ['1']);
       const [zombie] = await stores[0]!.take(1);
