@@ -118,7 +118,7 @@ export const asAnnounced = `reconciled = (state = 'done' OR reconciled),
  */
 export const unpublishedOf = (of: string, readTask: string): string => `SELECT ${readTask}
   FROM outbox o JOIN sequences s ON s.key = o.key AND s.sequence = o.sequence
-  WHERE o.id = ${of} AND o.position IS NULL`;
+  WHERE o.id = ${of} AND o.log_offset IS NULL`;
 
 /** Of `quarantine`: a refused record is kept that nothing else tells the end of, as long as a read tells of that record. */
 export const tellsRecord =

@@ -760,6 +760,26 @@ export function storeSuite(name: string, open: () => Promise<StoreUnderTest>): v
         expect((await records()).map(({ sequence }) => sequence)).toEqual([1, 3]);
       });
 
+      test('of what Kafka refuses of the embedded log the event before it is the newest, and a discard publishes it anew', async () => {
+        for (const content of ['a', 'b']) await publish('1', content);
+        await sendAll();
+        await store.resendLogged(0, 1000);
+        const [first, second] = await records();
+        await store.markSent([{ row: first!.row, partition: 0, offset: '5' }]);
+        await store.quarantineRecord(second!.row, 'record-refused', 'x');
+        const selected = { events: null, keys: null, organizationId: null, kind: null };
+        const replayed = await store.selectReplay(selected, 0, 1e9, 9);
+        expect(replayed.events).toMatchObject([{ row: first!.row, newest: true }]);
+        under.advance(31 * 86_400_000);
+        while ((await store.sweep()).more);
+        expect((await store.selectReplay(selected, 0, 1e9, 9)).events).toHaveLength(1);
+        const [entry] = await store.listQuarantine({ limit: 9, after: null });
+        await store.discardQuarantine(entry!.id);
+        while ((await store.sweep()).more);
+        await publish('1', 'b');
+        expect(await records()).toMatchObject([{ sequence: 3 }]);
+      });
+
       test('a page of the log is bounded in bytes: one of large events is shorter, and one of none is the end', async () => {
         const value = JSON.stringify({ id: '1', organizationId: '4711', filling: 'x'.repeat(890_000) });
         for (let id = 0; id < 10; id += 1) await publish(String(id), `c${id}`, { value });

@@ -193,11 +193,12 @@ export async function setAside(
   const { database } = context;
   await lockKeyOf(context, row);
   const record = await database.get(
-    `UPDATE outbox SET state = 3 WHERE id = $1 AND ${isUnsent} RETURNING key, sequence, position`,
+    `UPDATE outbox SET state = 3 WHERE id = $1 AND ${isUnsent} RETURNING key, sequence, log_offset`,
     row,
   );
   if (record === undefined) return;
-  if (record.position === null) await noteRefused(context, record.key, record.sequence);
+  // One that only the embedded log had is on no topic either.
+  if (record.log_offset === null) await noteRefused(context, record.key, record.sequence);
   const organizationId = String(record.key).split('/')[0]!;
   await insertEntries(context, [{ what: 'record', reason, path: '', detail, organizationId, outboxId: row }]);
 }

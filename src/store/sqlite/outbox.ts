@@ -211,11 +211,12 @@ export function quarantineRecord(
 /** Also what was published before, where it cannot be read back. */
 function setAside(context: Context, row: number, reason: QuarantineReason, detail: string): void {
   const record = context.database.get(
-    'UPDATE outbox SET state = 3 WHERE id = ? AND state = 0 RETURNING key, sequence, position',
+    'UPDATE outbox SET state = 3 WHERE id = ? AND state = 0 RETURNING key, sequence, log_offset',
     row,
   );
   if (record === undefined) return;
-  if (record.position === null) noteRefused(context, String(record.key), Number(record.sequence));
+  // One that only the embedded log had is on no topic either.
+  if (record.log_offset === null) noteRefused(context, String(record.key), Number(record.sequence));
   const organizationId = String(record.key).split('/')[0]!;
   insertQuarantine(context, { what: 'record', reason, path: '', detail, organizationId, outboxId: row });
 }
