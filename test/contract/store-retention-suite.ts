@@ -3,9 +3,10 @@
  * over is kept; and the log is bounded by its size, but for what is never taken.
  */
 import { recordBytes } from '../../src/model/event';
+import { emptyLedger } from '../../src/model/ledger';
 import { replayLease } from '../../src/model/replay';
 import type { StoreRules } from '../../src/store/store-rules';
-import { type DamageableStore, draftOf, Hand, hintOf, terms } from './store-hand';
+import { aliasHintOf, type DamageableStore, draftOf, Hand, hintOf, terms } from './store-hand';
 
 const dayMs = 86_400_000;
 const organizationId = '4711';
@@ -106,6 +107,24 @@ export function storeRetentionSuite(
       const firstStep = async (at: number) => (await hand.store.explain(events[at]!.eventId))!.steps[0];
       expect(await firstStep(3)).toMatchObject({ step: 'expired', organizationId });
       expect(await firstStep(4)).toMatchObject({ step: 'access', access: 'terms-required' });
+    });
+
+    test('takes the hints that an address gave to another resource before it came to be one of its own', async () => {
+      await hand.publish('1', 'a');
+      await hand.put([aliasHintOf('1')]);
+      await hand.finish(await hand.take(), draftOf('1', 'a'), { settleMs: 5000 });
+      under.advance(1000);
+      const { deliveryId } = await hand.put([aliasHintOf('1')]);
+      await hand.finish(await hand.take(), draftOf('1', 'b'));
+      under.advance(5000);
+      await hand.finish(await hand.take(), draftOf('2', 'a'));
+      const { steps } = (await hand.store.explain(deliveryId))!;
+      expect(steps.map(({ step }) => step)).toContain('published');
+      await sendAll();
+      under.advance(31 * dayMs);
+      await hand.put([hintOf('3')]);
+      await sweepAll();
+      expect(await hand.store.ledger()).toEqual({ ...emptyLedger(), accepted: 1, waiting: 1 });
     });
 
     describe('of a log with a bound by size', () => {

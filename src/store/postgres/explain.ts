@@ -86,7 +86,7 @@ async function coveredOf(context: Context, named: number[], delivery: number): P
     context,
     `WITH named AS (
        SELECT unnest($2::bigint[]) AS id
-       UNION SELECT t.joined_to FROM tasks t WHERE t.id = ANY($2::bigint[]) AND t.joined_to IS NOT NULL),
+       UNION SELECT unnest(ARRAY[t.joined_to, t.joined_before]) FROM tasks t WHERE t.id = ANY($2::bigint[])),
      hinted AS (
        SELECT h.task_id, h.element, h.generation, (
          SELECT min(r.generation) FROM reads r WHERE r.task_id = h.task_id AND r.generation >= h.generation) AS by

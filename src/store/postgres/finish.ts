@@ -11,7 +11,7 @@ import { causeOf } from '../read-fence';
 import { leftToNewerMs } from '../store-rules';
 import { switchedFrom } from '../switch-step';
 import { publishedState } from '../task-row';
-import { joinTask } from './join';
+import { joinTask, leavingJoined } from './join';
 import { endTake, isSuperseded, refuse, rest, settles, stayDue } from './return-task';
 import type { Slate } from './slate';
 import type { TaskRow } from './task-rows';
@@ -154,7 +154,7 @@ async function accept(slate: Slate, read: FinishedRead, resource: TaskRow, older
   slate.change(resource, { accepted_revision: null, ...seen });
   if (older) return;
   // It may have been another one's address before.
-  const own = { joined_to: null, kind: draft.kind, resource_id: draft.id };
+  const own = { ...leavingJoined(resource, null), kind: draft.kind, resource_id: draft.id };
   slate.change(resource, { ...publishedAs(draft), ...own });
   // A row of another task may wait: it goes with its resource to the lane of the owner of today.
   if (resource.due_at !== null) slate.context.lanes.expect(draft.organizationId, resource.due_at);

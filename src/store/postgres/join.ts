@@ -11,9 +11,14 @@ import { afterGap, hintedSince } from './return-task';
 import type { Slate } from './slate';
 import type { TaskRow } from './task-rows';
 
+/** What it was joined to, where that is another, is kept: the hints of its address that came meanwhile stay there. */
+export function leavingJoined({ joined_to, joined_before }: TaskRow, to: number | null): Partial<TaskRow> {
+  return { joined_to: to, joined_before: joined_to === null || joined_to === to ? joined_before : joined_to };
+}
+
 /** True when later hints went on under the other task: then the joined one is done. */
 export async function joinTask(slate: Slate, task: TaskRow, target: TaskRow, read: Ending): Promise<boolean> {
-  slate.change(task, { joined_to: target.id });
+  slate.change(task, leavingJoined(task, target.id));
   if (!hintedSince(task, read)) return false;
   await passOn(slate, task, target, read.generation);
   return true;

@@ -244,6 +244,14 @@ const accessKeys = {
   outbox_access: 'outbox (key, id) WHERE task_id IS NULL',
 };
 
+/**
+ * What a task was joined to before it came to be a resource's own, or was joined to another. NULL as well where a version before
+ * this has left it.
+ */
+const joinedBefore = `
+ALTER TABLE tasks ADD COLUMN joined_before BIGINT;
+`;
+
 export const migrations: Migration[] = [
   { name: '0001-path', kind: 'expand', sql: firstSchema },
   { name: '0002-sync', kind: 'expand', sql: syncs },
@@ -273,4 +281,5 @@ export const migrations: Migration[] = [
   { name: '0026-hint-functions', kind: 'expand', sql: hintFunctions },
   { name: '0027-access-keys', kind: 'expand', indexes: accessKeys },
   { name: '0028-look-ups', kind: 'expand', sql: lookUps },
+  { name: '0029-joined-before', kind: 'expand', sql: joinedBefore },
 ];

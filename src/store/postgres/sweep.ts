@@ -83,7 +83,7 @@ async function sweepAside(context: Context): Promise<number> {
        SELECT o.id FROM outbox o WHERE o.state > 2 AND o.decided_at < $1
          AND (SELECT true FROM quarantine q WHERE q.outbox_id = o.id AND ${isWaiting} LIMIT 1) IS NULL
          AND (SELECT true FROM reads r WHERE r.task_id = o.task_id AND r.event_id = o.event_id LIMIT 1) IS NULL
-         AND (o.position IS NULL OR o.sequence < (SELECT ${newestNumber} FROM sequences s WHERE s.key = o.key))
+         AND (o.log_offset IS NULL OR o.sequence < (SELECT ${newestNumber} FROM sequences s WHERE s.key = o.key))
        ORDER BY o.id LIMIT $2)) AND state > 2 RETURNING position, bytes`,
     context.nowMs() - context.settings.journalMs,
     rowsMax,
@@ -183,28 +183,30 @@ async function foldHints({ database }: Context, tasks: number[], deliveries: num
 }
 
 /**
- * Those of their addresses, and those which these were joined to, in the order in which everybody locks: nothing is decided about
- * them meanwhile.
+ * Those of their addresses, and those which these were joined to, now or before, in the order in which everybody locks: nothing is
+ * decided about them meanwhile.
  */
 async function lockTasksOf(context: Context, deliveries: Row[]): Promise<number[]> {
   const elements = deliveries.map((row) => row.elements as string);
-  const named = await tasksNamed(context, elements);
-  const locked = await lockWithJoined(context, named);
+  const named = new Set(await tasksNamed(context, elements));
+  const locked = await lockWithJoined(context, [...named]);
   const ids = new Set(locked.map(({ id }) => id as number));
-  const joined = locked.flatMap(({ joined_to }) => (joined_to === null ? [] : [joined_to as number]));
   // Only what was joined while its lock was waited for.
-  await lockWithJoined(
-    context,
-    joined.filter((id) => !ids.has(id)),
-  );
-  return [...new Set([...ids, ...joined])];
+  const late = locked
+    .filter(({ id }) => named.has(id))
+    .flatMap(({ joined_to, joined_before }) => [joined_to as number | null, joined_before as number | null])
+    .filter((id) => id !== null && !ids.has(id)) as number[];
+  await lockWithJoined(context, late);
+  return [...ids, ...late];
 }
 
 async function lockWithJoined({ database }: Context, ids: number[]): Promise<Row[]> {
   if (ids.length === 0) return [];
   return database.all(
-    `SELECT id, joined_to FROM tasks
-     WHERE id = ANY($1::bigint[] || ARRAY(SELECT joined_to FROM tasks WHERE id = ANY($1::bigint[]) AND joined_to IS NOT NULL))
+    `SELECT id, joined_to, joined_before FROM tasks
+     WHERE id = ANY($1::bigint[] || ARRAY(
+       SELECT unnest(ARRAY[joined_to, joined_before]) FROM tasks
+       WHERE id = ANY($1::bigint[]) AND (joined_to IS NOT NULL OR joined_before IS NOT NULL)))
      ORDER BY id FOR NO KEY UPDATE`,
     ids,
   );

@@ -18,6 +18,8 @@ export type TaskRow = {
   shown_by: string | null;
   state: string;
   joined_to: number | null;
+  /** What it was joined to last before that, or before it came to be a resource's own: hints of its address are with that one. */
+  joined_before: number | null;
   generation: number;
   due_at: number | null;
   fence: number;
@@ -59,7 +61,7 @@ export type LockedTask = TaskRow & { any_unclaimed: boolean };
 
 const saved = [
   ...['kind', 'resource_id', 'address', 'organization_id', 'hinted_organization_id', 'lane', 'connection_id'],
-  ...['shown_by', 'state', 'joined_to'],
+  ...['shown_by', 'state', 'joined_to', 'joined_before'],
   ...[
     'generation',
     'due_at',
@@ -96,6 +98,7 @@ export function newTask(id: number, address: string): TaskRow {
     connection_id: null,
     shown_by: null,
     joined_to: null,
+    joined_before: null,
     due_at: null,
     lease_until: null,
     taken_lane: null,

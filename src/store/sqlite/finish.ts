@@ -188,7 +188,8 @@ function writeBoth(context: Context, read: FinishedRead, revision: number, task:
 }
 
 /** A row that was another one's address before is this one's from now on. */
-const acceptedColumns = `accepted_revision = ?, published = 1, deleted = 0, joined_to = NULL, kind = ?, resource_id = ?,
+const acceptedColumns = `accepted_revision = ?, published = 1, deleted = 0,
+  joined_before = coalesce(joined_to, joined_before), joined_to = NULL, kind = ?, resource_id = ?,
   organization_id = ?, connection_id = ?, archived = ?, content_hash = ?, wire_hash = ?, normalizer_version = ?,
   modified_time = ?, address = ?, shown_by = NULL, absent_since = NULL`;
 /** Put together once: a statement is found by its text, which is searched for by what it holds when it is new. */

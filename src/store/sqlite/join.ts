@@ -16,7 +16,12 @@ import { afterGap, hintedSince, noteRead } from './return-task';
 export function joinTask(context: Context, task: Row, resourceTaskId: number, read: Ending): boolean {
   const { database } = context;
   const taskId = Number(task.id);
-  database.run('UPDATE tasks SET joined_to = ? WHERE id = ?', resourceTaskId, taskId);
+  database.run(
+    // The hints of its address that came while it was joined to another stay there.
+    `UPDATE tasks SET joined_before = iif(joined_to <> ?1, joined_to, joined_before), joined_to = ?1 WHERE id = ?2`,
+    resourceTaskId,
+    taskId,
+  );
   if (!hintedSince(task, read)) return false;
   passOn(context, task, resourceTaskId, read.generation);
   return true;

@@ -470,4 +470,12 @@ DROP INDEX tasks_listed;
 DROP INDEX tasks_unlisted;
 `,
   },
+  {
+    name: '0031-joined-before',
+    sql: `
+-- What a task was joined to before it came to be a resource's own, or was joined to another; where the hints of its address
+-- that came meanwhile are. NULL as well where a version before this has left it.
+ALTER TABLE tasks ADD COLUMN joined_before INTEGER;
+`,
+  },
 ];

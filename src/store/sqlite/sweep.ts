@@ -90,7 +90,7 @@ function sweepAside(context: Context, beforeMs: number): number {
        SELECT o.id FROM outbox o WHERE o.state > 2 AND o.id > ? AND o.id <= ? AND o.decided_at < ?
          AND NOT EXISTS (SELECT 1 FROM quarantine q WHERE q.outbox_id = o.id AND q.state = 'waiting')
          AND NOT EXISTS (SELECT 1 FROM reads r WHERE r.task_id = o.task_id AND r.event_id = o.event_id)
-         AND (o.position IS NULL OR o.sequence < (SELECT ${newestNumber} FROM sequences s WHERE s.key = o.key)))
+         AND (o.log_offset IS NULL OR o.sequence < (SELECT ${newestNumber} FROM sequences s WHERE s.key = o.key)))
      RETURNING position, bytes`,
     swept.aside,
     Number(last?.id ?? Number.MAX_SAFE_INTEGER),
@@ -248,8 +248,8 @@ function sweepTask(context: Context, taskId: number, deliveries: number[], befor
 }
 
 /**
- * The tasks that each `delivery` hinted: those of its addresses, and those which these were joined to. Each pair is there
- * once. Sought in this order: else all that were ever joined are walked.
+ * The tasks that each `delivery` hinted: those of its addresses, and those which these were joined to, now or before. Each pair is
+ * there once. Sought in this order: else all that were ever joined are walked.
  */
 export function tasksOf(context: Context, deliveries: number[]): Row[] {
   return context.database.all(
@@ -258,7 +258,9 @@ export function tasksOf(context: Context, deliveries: number[]): Row[] {
        CROSS JOIN json_each(d.elements) e CROSS JOIN aliases a ON a.address = e.value ->> 'address')
      SELECT id, delivery FROM named
      UNION SELECT t.joined_to, n.delivery FROM named n CROSS JOIN tasks t ON t.id = n.id
-       WHERE t.joined_to IS NOT NULL`,
+       WHERE t.joined_to IS NOT NULL
+     UNION SELECT t.joined_before, n.delivery FROM named n CROSS JOIN tasks t ON t.id = n.id
+       WHERE t.joined_before IS NOT NULL`,
     JSON.stringify(deliveries),
   );
 }
