@@ -3,6 +3,7 @@
  * since is finished from it, and absence makes a read due and nothing more.
  */
 import type { EquipmentNames, EquipmentSide, KnownEquipment } from '../../src/model/equipment-names';
+import type { EventDraft } from '../../src/model/event';
 import type { ListedPage } from '../../src/model/sync';
 import type { TakenTask } from '../../src/model/task';
 import {
@@ -88,6 +89,53 @@ export function storeSyncSuite(name: string, open: () => Promise<StoreUnderTest>
       await hand.store.endRun(begun.run, emptyRun, true);
       return { ...result, absent };
     };
+
+    describe('what was listed in an organization and has moved to another since, and goes without a word,', () => {
+      const readThere = async () => {
+        under.advance(1000);
+        await hand.finish(await hand.take(), draftOf('1', 'a', { organizationId: '99' }));
+        under.advance(1000);
+      };
+      /** One run over the lists of these organizations, on each of which these stand; what is absent of the one that it came to. */
+      const runOverLists = async (organizations: string[], drafts: EventDraft[] = []) => {
+        const { run } = await hand.store.beginRun({ organizationId: null, full: false });
+        const names = organizations.map((of) => ({ scope: `${of}/equipment`, organizationId: of }));
+        const { listings, revision } = await hand.store.openListings(run, names);
+        const whole = drafts.length === 0 && organizations.length > 1;
+        const after = { end: true, whole, changeToken: null } as const;
+        for (const listing of listings)
+          await page({ run, revision, resumed: false, listing }, { drafts, after });
+        const absent = await hand.store.hintAbsent(run, '99', 'equipment', 0.05);
+        await hand.store.endRun(run, emptyRun, true);
+        return absent;
+      };
+
+      test.each([[['4711', '99']], [['99']]])(
+        'is missed in that one by a run over %j',
+        async (organizations) => {
+          await runOver({ '1': 'a' });
+          await hand.put([hintOf('1', '99')]);
+          await readThere();
+          expect(await runOverLists(organizations)).toBe(1);
+        },
+      );
+
+      test('is missed once the former one’s list is read again, where that has shown it since', async () => {
+        await hand.put([hintOf('1', '99')]);
+        await readThere();
+        await runOver({ '1': 'a' });
+        await readThere();
+        expect(await runOverLists(['99'])).toBe(0);
+        expect(await runOverLists(['4711', '99'])).toBe(1);
+      });
+
+      test('is not missed where the list that it came to has shown it before it was read there', async () => {
+        await runOver({ '1': 'a' });
+        await runOverLists(['99'], [draftOf('1', 'a', { organizationId: '99' })]);
+        await readThere();
+        expect(await runOverLists(['99'])).toBe(0);
+      });
+    });
 
     test('a piece of equipment keeps the name that it came by, also in a page, at once and after a restart', async () => {
       const piece = (id: string, side: EquipmentSide, principalId: string | null): EquipmentNames => ({

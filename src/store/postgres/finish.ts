@@ -155,9 +155,21 @@ async function accept(slate: Slate, read: FinishedRead, resource: TaskRow, older
   if (older) return;
   // It may have been another one's address before.
   const own = { ...leavingJoined(resource, null), kind: draft.kind, resource_id: draft.id };
-  slate.change(resource, { ...publishedAs(draft), ...own });
+  const listed_in = await stillListedIn(slate, resource, draft.organizationId);
+  slate.change(resource, { ...publishedAs(draft), ...own, listed_in });
   // A row of another task may wait: it goes with its resource to the lane of the owner of today.
   if (resource.due_at !== null) slate.context.lanes.expect(draft.organizationId, resource.due_at);
+}
+
+/** A list of the organization that it left says nothing of it any more. */
+async function stillListedIn(
+  { context }: Slate,
+  { listed_in, organization_id }: TaskRow,
+  organizationId: string,
+): Promise<number | null> {
+  if (listed_in === null || organization_id === organizationId) return listed_in;
+  const known = 'SELECT id FROM listings WHERE id = $1 AND organization_id = $2';
+  return (await context.database.get(known, listed_in, organizationId))?.id ?? null;
 }
 
 /** The organization was read: the first resource that was is what a probe can ask for. */

@@ -203,8 +203,9 @@ export async function hintAbsent(
 }
 
 /**
- * At rest, not read since the run began, and in no listing that the run came to the end of. First what was not read for
- * longest: of many that only another user is shown, each has its turn.
+ * At rest, not read since the run began, and in no listing that the run came to the end of; of what a listing of another
+ * organization has shown last: not in that one's last end. First what was not read for longest: of many that only another user is
+ * shown, each has its turn.
  */
 async function absentOf(
   { database }: Context,
@@ -219,7 +220,7 @@ async function absentOf(
   const rows = await database.all(
     `SELECT t.id, t.read_at FROM tasks t
      CROSS JOIN LATERAL (SELECT organization_id, ended, whole FROM listings WHERE id = t.listed_in OFFSET 0) l
-     WHERE l.organization_id = $1 AND ${known} AND NOT (l.ended = $4 AND t.listed_run >= l.whole)
+     WHERE ${known} AND (t.listed_run < l.whole OR (l.organization_id = $1 AND l.ended <> $4))
      UNION ALL
      SELECT t.id, t.read_at FROM tasks t WHERE t.listed_in IS NULL AND ${known}
      ORDER BY read_at NULLS FIRST LIMIT $5`,

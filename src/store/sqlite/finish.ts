@@ -187,9 +187,14 @@ function writeBoth(context: Context, read: FinishedRead, revision: number, task:
   return dueAt !== null;
 }
 
-/** A row that was another one's address before is this one's from now on. */
+/**
+ * A row that was another one's address before is this one's from now on. A list of the organization that it left says nothing of it
+ * any more.
+ */
 const acceptedColumns = `accepted_revision = ?, published = 1, deleted = 0,
   joined_before = coalesce(joined_to, joined_before), joined_to = NULL, kind = ?, resource_id = ?,
+  listed_in = iif(organization_id IS ?, listed_in,
+    (SELECT l.id FROM listings l WHERE l.id = listed_in AND l.organization_id = ?)),
   organization_id = ?, connection_id = ?, archived = ?, content_hash = ?, wire_hash = ?, normalizer_version = ?,
   modified_time = ?, address = ?, shown_by = NULL, absent_since = NULL`;
 /** Put together once: a statement is found by its text, which is searched for by what it holds when it is new. */
@@ -200,7 +205,7 @@ function acceptedValues({ draft, connectionId }: FinishedRead, revision: number)
     revision,
     draft.kind,
     draft.id,
-    draft.organizationId,
+    ...[draft.organizationId, draft.organizationId, draft.organizationId],
     connectionId,
     draft.archived ? 1 : 0,
     draft.contentHash,

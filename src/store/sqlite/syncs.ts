@@ -216,8 +216,9 @@ export function hintAbsent(
 }
 
 /**
- * At rest, not read since the run began, and in no listing that the run came to the end of. First what was not read for
- * longest: of many that only another user is shown, each has its turn.
+ * At rest, not read since the run began, and in no listing that the run came to the end of; of what a listing of another
+ * organization has shown last: not in that one's last end. First what was not read for longest: of many that only another user is
+ * shown, each has its turn.
  */
 function absentOf(
   context: Context,
@@ -233,7 +234,7 @@ function absentOf(
     `SELECT t.id, t.lane, t.read_at FROM tasks t LEFT JOIN listings l ON l.id = t.listed_in
      WHERE t.organization_id = ?1 AND t.kind = ?2 AND t.published = 1 AND t.deleted = 0 AND t.state = 'done'
        AND t.accepted_revision <= ?3
-       AND (t.listed_in IS NULL OR (l.organization_id = ?1 AND NOT (l.ended = ?4 AND t.listed_run >= l.whole)))
+       AND (t.listed_in IS NULL OR t.listed_run < l.whole OR (l.organization_id = ?1 AND l.ended <> ?4))
      ORDER BY t.read_at NULLS FIRST LIMIT ?5`,
     organizationId,
     kind,
