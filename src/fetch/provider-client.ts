@@ -197,7 +197,7 @@ function joinParts(options: ProviderOptions, doors: ProviderDoors) {
   const sent = makeLine({ options, doors, client, signer, isEquipment: equipment.holds });
   const { renewal, pause } = doors;
   const plain = pause === undefined ? sent : makePausingLine(sent, pause, clock);
-  const renewed = (calls: Line) => (renewal === undefined ? calls : makeRenewingLine(calls, renewal));
+  const renewed = (calls: Line) => (renewal === undefined ? calls : makeRenewingLine(calls, renewal, clock));
   const proven = makeProvenLine({ plain, renewed, catalogUrl: catalogAddress, timeoutMs });
   const line = doors.refused === undefined ? proven : makeHeardLine(proven, doors.refused);
   const ask = makeAsk(line);

@@ -1,17 +1,26 @@
 /**
  * Every call is made with the token that is good now: renewed ahead of its end, and after a 401 renewed and called once
- * more. However many calls find their token refused, it is renewed once. Who renews it, and how, is decided elsewhere.
+ * more. However many calls find their token refused, it is renewed once; and one that was given a moment ago is not renewed for a
+ * 401 that it met before, which is then none of the token's. Who renews it, and how, is decided elsewhere.
  */
 import type { Connection } from '../model/connection';
 import type { Renewed, TokenRenewal } from '../model/consent';
+import type { Clock } from '../tools/clock';
+import type { Secret } from '../tools/secret';
 import type { Line } from './ask';
 import type { Attempt, Cut } from './attempt';
 import type { Verdict } from './classify';
 import type { Exchange } from './client';
 
+/** So long a token that was renewed in vain is left as it is. */
+const inVainMs = 60_000;
+
 type Unrenewed = Exclude<Renewed, { connection: unknown }> | Cut;
 
-export function makeRenewingLine(line: Line, renewal: TokenRenewal): Line {
+/** A token that a renewal gave, and that was refused all the same, is renewed after 60 s at the earliest. Throws what `line` throws. */
+export function makeRenewingLine(line: Line, renewal: TokenRenewal, clock: Pick<Clock, 'steadyMs'>): Line {
+  /** By connection, the last that a renewal gave and that was refused where it was called with. */
+  const inVain = new Map<string, { token: Secret; atMs: number }>();
   /** What is known of an exchange beyond what it says itself. */
   const verdicts = new WeakMap<Exchange, Verdict>();
 
@@ -23,6 +32,11 @@ export function makeRenewingLine(line: Line, renewal: TokenRenewal): Line {
     return exchange;
   }
 
+  function wasInVain({ connectionId, token }: Connection): boolean {
+    const last = inVain.get(connectionId);
+    return last?.token.open() === token.open() && clock.steadyMs() - last.atMs < inVainMs;
+  }
+
   return {
     async exchange(request, attempt) {
       const { connection } = request;
@@ -32,10 +46,14 @@ export function makeRenewingLine(line: Line, renewal: TokenRenewal): Line {
       const asked = { ...request, connection: ready.connection };
       const first = await line.exchange(asked, attempt);
       if (first.status !== 401 || line.verdictOf(first, asked).kind !== 'reauthorize') return first;
+      if (wasInVain(ready.connection)) return first;
       const renewed = await attempt.during(renewal.renew(ready.connection));
       if (!isRenewed(renewed)) return unrenewed(renewed, ready.connection, first);
       attempt.cost.resends += 1;
-      return line.exchange({ ...request, connection: renewed.connection }, attempt);
+      const second = await line.exchange({ ...request, connection: renewed.connection }, attempt);
+      const { connectionId, token } = renewed.connection;
+      if (second.status === 401) inVain.set(connectionId, { token, atMs: clock.steadyMs() });
+      return second;
     },
     verdictOf: (exchange, question) => verdicts.get(exchange) ?? line.verdictOf(exchange, question),
   };

@@ -61,7 +61,11 @@ function stage(answers: Record<string, number | ((token: string) => number)>, re
     renewed: (calls) =>
       renew === undefined
         ? calls
-        : makeRenewingLine(calls, { current: (known) => known, renew: async () => renew() }),
+        : makeRenewingLine(
+            calls,
+            { current: (known) => known, renew: async () => renew() },
+            { steadyMs: () => 0 },
+          ),
     catalogUrl,
     timeoutMs: 5000,
   });
