@@ -18,25 +18,28 @@ export interface ProcessWatch {
 /** The provider refuses signatures that are five minutes off; its `Date` has whole seconds. */
 const offsetMsMax = 60_000;
 const rememberedMs = 900_000;
+/** One answer may be a host's whose own clock is wrong: a clock is off that is off so long, with no right answer between. */
+const clockOffMsMin = 10_000;
 /** The shortest time for which deliveries and events may be kept, by this clock: one that is as far off ends it at once. */
 const keptMsMin = 86_400_000;
 const givenUp = 'What is kept for a number of days may be given up too early.';
 
 /**
  * Remembers what it noticed for a quarter of an hour, one entry for each name of a condition. Never throws. A clock
- * counts as off from 60 s on. `signs`: something is signed here, or known by its signature, which a clock that is off refuses;
+ * counts as off from 60 s on, once answers say so for 10 s. `signs`: something is signed here, or known by its signature, which a clock that is off refuses;
  * where nothing is, nothing is lost by one that is off by less than a day.
  */
 export function makeProcessWatch(
   clock: Pick<Clock, 'nowMs' | 'steadyMs'>,
   signs: () => boolean,
 ): ProcessWatch {
-  const noticed = new Map<Condition['name'], Condition & { lastMs: number }>();
+  const noticed = new Map<Condition['name'], Condition & { firstMs: number; lastMs: number }>();
   let isFarOff = false;
 
   function notice(name: Condition['name'], detail: string): void {
-    const sinceMs = noticed.get(name)?.sinceMs ?? clock.nowMs();
-    noticed.set(name, { name, detail, sinceMs, lastMs: clock.steadyMs() });
+    const lastMs = clock.steadyMs();
+    const { sinceMs, firstMs } = noticed.get(name) ?? { sinceMs: clock.nowMs(), firstMs: lastMs };
+    noticed.set(name, { name, detail, sinceMs, firstMs, lastMs });
   }
 
   return {
@@ -55,7 +58,10 @@ export function makeProcessWatch(
     conditions() {
       const now = clock.steadyMs();
       for (const [name, { lastMs }] of noticed) if (now - lastMs >= rememberedMs) noticed.delete(name);
-      return [...noticed.values()].map(({ lastMs: _lastMs, ...condition }) =>
+      const told = [...noticed.values()].filter(
+        ({ name, firstMs, lastMs }) => name !== 'clock-off' || lastMs - firstMs >= clockOffMsMin,
+      );
+      return told.map(({ firstMs: _firstMs, lastMs: _lastMs, ...condition }) =>
         condition.name === 'clock-off' && !isFarOff && !signs()
           ? { ...condition, losesNothing: true }
           : condition,

@@ -6,7 +6,14 @@ import { noonMs } from './samples';
 function watch(signs = () => true) {
   const at = { ms: noonMs, backMs: 0 };
   const clock = { nowMs: () => at.ms - at.backMs, steadyMs: () => at.ms };
-  return { at, watch: makeProcessWatch(clock, signs) };
+  const made = makeProcessWatch(clock, signs);
+  /** For as long as makes it so: ten seconds. */
+  const hearOff = (offsetMs: number) => {
+    made.heardClock(offsetMs);
+    at.ms += 10_000;
+    made.heardClock(offsetMs);
+  };
+  return { at, watch: made, hearOff };
 }
 
 test.each([
@@ -15,9 +22,24 @@ test.each([
   [61_000, ['The provider’s clock is 61 s ahead of ours.']],
   [-600_000, ['The provider’s clock is 600 s behind ours.']],
 ])('W19: a clock that is off by %i ms', (offsetMs, details) => {
-  const { watch: noticed } = watch();
-  noticed.heardClock(offsetMs);
+  const { watch: noticed, hearOff } = watch();
+  hearOff(offsetMs);
   expect(noticed.conditions().map(({ detail }) => detail)).toEqual(details);
+});
+
+test('a clock is not off by what one answer says, nor with a right one between', () => {
+  const { at, watch: noticed } = watch();
+  noticed.heardClock(90_000);
+  at.ms += 9999;
+  noticed.heardClock(90_000);
+  expect(noticed.conditions()).toEqual([]);
+  noticed.heardClock(0);
+  at.ms += 10_000;
+  noticed.heardClock(90_000);
+  expect(noticed.conditions()).toEqual([]);
+  at.ms += 10_000;
+  noticed.heardClock(90_000);
+  expect(noticed.conditions()).toHaveLength(1);
 });
 
 test('it is since when it was first noticed, and over with the first right answer', () => {
@@ -34,8 +56,8 @@ test('it is since when it was first noticed, and over with the first right answe
 
 test('by a clock that is off nothing is lost where nothing is signed', () => {
   let signs = false;
-  const { watch: noticed } = watch(() => signs);
-  noticed.heardClock(90_000);
+  const { watch: noticed, hearOff } = watch(() => signs);
+  hearOff(90_000);
   noticed.decryptionFailed('no encryption key with id k1 is configured');
   expect(noticed.conditions().map(({ losesNothing }) => losesNothing)).toEqual([true, undefined]);
   signs = true;
@@ -45,8 +67,8 @@ test('by a clock that is off nothing is lost where nothing is signed', () => {
 test.each([86_400_000, -86_400_000])(
   'what is kept for days is lost by a clock that is off by %i ms',
   (offsetMs) => {
-    const { watch: noticed } = watch(() => false);
-    noticed.heardClock(offsetMs - Math.sign(offsetMs));
+    const { watch: noticed, hearOff } = watch(() => false);
+    hearOff(offsetMs - Math.sign(offsetMs));
     expect(noticed.conditions()).toMatchObject([{ losesNothing: true }]);
     noticed.heardClock(offsetMs);
     const [{ detail, losesNothing }] = noticed.conditions() as [Condition];
@@ -68,16 +90,16 @@ test('tokens that no key opens are told until they are not asked for any more', 
 });
 
 test('tokens that no key opened are told no more once all are opened', () => {
-  const { watch: noticed } = watch();
-  noticed.heardClock(90_000);
+  const { watch: noticed, hearOff } = watch();
+  hearOff(90_000);
   noticed.decryptionFailed('no encryption key with id k1 is configured');
   noticed.decryptionSucceeded();
   expect(noticed.conditions()).toMatchObject([{ name: 'clock-off' }]);
 });
 
 test('what was noticed before the clock was set back is forgotten no later', () => {
-  const { at, watch: noticed } = watch();
-  noticed.heardClock(-3_600_000);
+  const { at, watch: noticed, hearOff } = watch();
+  hearOff(-3_600_000);
   at.backMs = 3_600_000;
   at.ms += 900_000;
   expect(noticed.conditions()).toEqual([]);
