@@ -62,19 +62,21 @@ function ownRecord(piece: EquipmentNames, kept: readonly KeptEquipment[]): KeptE
  */
 function otherRecord(piece: EquipmentNames, kept: readonly KeptEquipment[]): KeptEquipment | null {
   const taken = new Set(kept.flatMap(({ side, resourceId }) => (side === piece.side ? [resourceId] : [])));
-  const others = kept.filter(
-    (one) => one.side !== piece.side && isOfOwner(one, piece) && !taken.has(one.resourceId),
-  );
+  const free = kept.filter((one) => one.side !== piece.side && !taken.has(one.resourceId));
+  const others = free.filter((one) => isOfOwner(one, piece));
+  const hasErid = ({ erid }: KeptEquipment) => erid !== null && erid === piece.erid;
   const bySerial = others.filter(
     (one) => one.serialNumber !== null && one.serialNumber === piece.serialNumber,
   );
   const open = others.filter((one) => !isContradicted(one, piece));
   return (
-    others.find(({ erid }) => erid !== null && erid === piece.erid) ??
+    others.find(hasErid) ??
     bySerial.find((one) => isPrincipal(one, piece)) ??
     bySerial.find(({ id }) => id === piece.id) ??
     open.find((one) => isPrincipal(one, piece)) ??
     open.find(({ id }) => id === piece.id) ??
+    // It may have gone to another organization since it was seen there.
+    free.find(hasErid) ??
     null
   );
 }

@@ -113,6 +113,17 @@ test('a piece that goes to another organization stays one', () => {
   expect(knownAs(older('5', '5'), older('5', '5', moved))).toEqual(['5', '5']);
 });
 
+test('a piece that went to another organization before the other side showed it is one by its ERID alone', () => {
+  const moved = { organizationId: '4712' };
+  expect(knownAs(older('91', '1'), newer('1', moved))).toEqual(['91', '91']);
+  expect(knownAs(newer('2'), older('92', '2', moved))).toEqual(['2', '2']);
+  expect(knownAs(older('93', '3'), newer('3', { ...moved, erid: 'other' }))).toEqual(['93', '3']);
+  expect(knownAs(older('94', '4'), newer('4', { ...moved, erid: null }))).toEqual(['94', '4']);
+  // What its organization of today has goes before.
+  const here = older('96', '5', moved);
+  expect(knownAs(older('95', '5'), here, newer('5', moved))).toEqual(['95', '96', '96']);
+});
+
 test('what a record leaves out is not forgotten, and what changed is kept', () => {
   knownAs(newer('1'));
   expect(choose(newer('1', { erid: null, principalId: null })).records).toEqual([]);
