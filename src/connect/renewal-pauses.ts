@@ -1,6 +1,6 @@
 /**
  * Connections whose tokens cannot be renewed now: each is left alone for a while, longer with each failure, and what
- * lasts is told. Memory only, bounded by the number of connections.
+ * lasts is told. Memory only, bounded by the number of connections; by a clock that is never set back.
  */
 import { backoffMs } from '../tools/backoff';
 
@@ -27,15 +27,15 @@ interface Failing {
 
 export interface RenewalPauses {
   /** null when it may be tried. */
-  of(connectionId: string, nowMs: number): { leftMs: number; detail: string } | null;
+  of(connectionId: string, steadyMs: number): { leftMs: number; detail: string } | null;
   /** The pause that begins now; at least `askedMs`. */
-  failed(connectionId: string, failure: Failure, askedMs: number | null, nowMs: number): number;
+  failed(connectionId: string, failure: Failure, askedMs: number | null, steadyMs: number): number;
   /** The provider gave a token: its failures are over, whatever becomes of what it gave. */
   gave(connectionId: string): void;
   ended(connectionId: string): void;
   /** What the provider has refused or not answered for some time, among the connections that `matters` names. */
   trouble(
-    nowMs: number,
+    steadyMs: number,
     matters: (connectionId: string) => boolean,
   ): { sinceMs: number; detail: string } | null;
 }
@@ -49,14 +49,14 @@ const patienceMs = 30_000;
 export function makeRenewalPauses(random: () => number): RenewalPauses {
   const failing = new Map<string, Failing>();
   return {
-    of(connectionId, nowMs) {
+    of(connectionId, steadyMs) {
       const found = failing.get(connectionId);
-      if (found === undefined || found.untilMs <= nowMs) return null;
-      return { leftMs: found.untilMs - nowMs, detail: found.detail };
+      if (found === undefined || found.untilMs <= steadyMs) return null;
+      return { leftMs: found.untilMs - steadyMs, detail: found.detail };
     },
-    failed(connectionId, { detail, isProviders }, askedMs, nowMs) {
+    failed(connectionId, { detail, isProviders }, askedMs, steadyMs) {
       const { providers = null, ours = null } = failing.get(connectionId) ?? {};
-      const { failures, sinceMs } = (isProviders ? providers : ours) ?? { failures: 0, sinceMs: nowMs };
+      const { failures, sinceMs } = (isProviders ? providers : ours) ?? { failures: 0, sinceMs: steadyMs };
       const row = { failures: failures + 1, sinceMs, detail };
       const pauseMs = Math.max(
         askedMs ?? 0,
@@ -64,7 +64,7 @@ export function makeRenewalPauses(random: () => number): RenewalPauses {
       );
       // Whoever came to ask it met nothing that fails here.
       const rows = isProviders ? { providers: row, ours: null } : { providers, ours: row };
-      failing.set(connectionId, { ...rows, detail, untilMs: nowMs + pauseMs });
+      failing.set(connectionId, { ...rows, detail, untilMs: steadyMs + pauseMs });
       return pauseMs;
     },
     gave(connectionId) {
@@ -72,11 +72,11 @@ export function makeRenewalPauses(random: () => number): RenewalPauses {
       if (found !== undefined) found.providers = null;
     },
     ended: (connectionId) => void failing.delete(connectionId),
-    trouble(nowMs, matters) {
+    trouble(steadyMs, matters) {
       for (const connectionId of failing.keys()) if (!matters(connectionId)) failing.delete(connectionId);
       const lasting = [...failing.values()].flatMap(({ providers, ours }) => {
         // Since a failure of ours nobody has asked it.
-        const knownMs = providers === null ? 0 : (ours?.sinceMs ?? nowMs) - providers.sinceMs;
+        const knownMs = providers === null ? 0 : (ours?.sinceMs ?? steadyMs) - providers.sinceMs;
         return providers !== null && knownMs >= patienceMs ? [providers] : [];
       });
       if (lasting.length === 0) return null;

@@ -81,12 +81,12 @@ export function makeRenewal(doors: RenewalDoors): Renewal {
   }
 
   async function renewUnlessPaused(connectionId: string, stale: string): Promise<Renewed> {
-    const pause = pauses.of(connectionId, clock.nowMs());
+    const pause = pauses.of(connectionId, clock.steadyMs());
     if (pause !== null) return waits(pause.detail, pause.leftMs);
     try {
       const renewed = await renewAlone(connectionId, stale);
       pauses.ended(connectionId);
-      renewedAtMs.set(connectionId, clock.nowMs());
+      renewedAtMs.set(connectionId, clock.steadyMs());
       return renewed;
     } catch (error) {
       const detail = wordsOf(error);
@@ -94,7 +94,7 @@ export function makeRenewal(doors: RenewalDoors): Renewal {
       if (given.connections().includes(connectionId)) pauses.gave(connectionId);
       const refusal = error instanceof GrantRefusal ? error : null;
       const failure = { detail, isProviders: refusal !== null && refusal.fault !== 'unasked' };
-      const pauseMs = pauses.failed(connectionId, failure, refusal?.retryAfterMs ?? null, clock.nowMs());
+      const pauseMs = pauses.failed(connectionId, failure, refusal?.retryAfterMs ?? null, clock.steadyMs());
       return refusal?.fault === 'client-refused' ? { clientRefused: detail } : waits(detail, pauseMs);
     }
   }
@@ -110,7 +110,7 @@ export function makeRenewal(doors: RenewalDoors): Renewal {
       if (leftMs <= 0) return renew(known);
       const lastMs = renewedAtMs.get(known.connectionId) ?? Number.NEGATIVE_INFINITY;
       // It lasts for now: whoever comes does not wait for the next one.
-      if (clock.nowMs() - lastMs >= aheadGapMs) void renew(known);
+      if (clock.steadyMs() - lastMs >= aheadGapMs) void renew(known);
       return known;
     },
     async end(withinMs) {
@@ -118,7 +118,11 @@ export function makeRenewal(doors: RenewalDoors): Renewal {
       await storing.end(withinMs);
       return { unstored: given.connections(), unanswered: [...unanswered] };
     },
-    trouble: () => pauses.trouble(clock.nowMs(), (id) => doors.known(id)?.status === 'valid'),
+    trouble() {
+      const steadyMs = clock.steadyMs();
+      const found = pauses.trouble(steadyMs, (id) => doors.known(id)?.status === 'valid');
+      return found && { ...found, sinceMs: clock.nowMs() - (steadyMs - found.sinceMs) };
+    },
   };
 }
 
@@ -237,12 +241,12 @@ function makeRenewAlone(
 
   return async (connectionId, stale) => {
     const lease = leaseOf(doors, connectionId);
-    const untilMs = clock.nowMs() + busyMsMax;
+    const untilMs = clock.steadyMs() + busyMsMax;
     mayAsk();
     while (!(await lease.take())) {
       const other = await otherThan(connectionId, stale);
       if (other !== null) return other;
-      if (clock.nowMs() >= untilMs) throw new GrantRefusal('unasked', 'another process is renewing it');
+      if (clock.steadyMs() >= untilMs) throw new GrantRefusal('unasked', 'another process is renewing it');
       await clock.wait(busyPollMs);
       mayAsk();
     }

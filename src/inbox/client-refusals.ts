@@ -16,6 +16,8 @@ export interface ClientRefusals {
   hastened(atMs: number): void;
   /** Since when, and what was said last; null where nothing is refused. */
   lasting(nowMs: number): { sinceMs: number; detail: string } | null;
+  /** The clock was set back by so much: what was refused was so much before. */
+  setBack(byMs: number): void;
 }
 
 interface Refusal {
@@ -57,6 +59,10 @@ export function makeClientRefusals(): ClientRefusals {
       forgetOld(nowMs);
       const last = [...things.values()].at(-1);
       return last === undefined ? null : { sinceMs, detail: last.detail };
+    },
+    setBack(byMs) {
+      sinceMs -= byMs;
+      for (const refusal of things.values()) refusal.lastMs -= byMs;
     },
   };
 }

@@ -100,6 +100,13 @@ export function hold(failing: Failing, nowMs: number, random: () => number): voi
   failing.triedAddress = failing.address;
 }
 
+/** The clock was set back by so much. */
+export function setBack(failing: Failing, byMs: number): void {
+  failing.sinceMs -= byMs;
+  failing.lastMs -= byMs;
+  if (failing.heldUntilMs > 0) failing.heldUntilMs -= byMs;
+}
+
 /**
  * Milliseconds that a read of this address has to wait; 0: it may be the trial. What was the last trial gives way to
  * what else waits, for as long again as there was between the two: it may be what is broken.

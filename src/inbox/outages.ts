@@ -14,6 +14,7 @@ import {
   isOver,
   newFailing,
   type Reading,
+  setBack,
   takeTrial,
   waitMs,
 } from './failing';
@@ -37,6 +38,8 @@ export interface Outages {
   isOwn(reading: Pick<Reading, 'origin' | 'connectionId' | 'lastAttemptMs'>): boolean;
   /** What lasts so long that a person should know. */
   troubles(nowMs: number): ProviderTrouble[];
+  /** The clock was set back by so much: what is known was so much before. */
+  setBack(byMs: number): void;
 }
 
 /** Shorter trouble is nobody's business: it heals by itself. */
@@ -117,6 +120,11 @@ export function makeOutages(random: () => number): Outages {
           found.push(...unread(origin, known, nowMs));
       }
       return found;
+    },
+    setBack(byMs) {
+      for (const [name, atMs] of lastSuccess) lastSuccess.set(name, atMs - byMs);
+      const failings = [origins, ...organizations.values()].flatMap((known) => [...known.values()]);
+      for (const failing of failings) setBack(failing, byMs);
     },
   };
 }

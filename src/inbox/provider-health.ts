@@ -7,8 +7,8 @@ import type { ReadingPause } from '../model/store';
 import { type ClientRefusals, makeClientRefusals } from './client-refusals';
 import { makeOutages, type Outages } from './outages';
 
-export interface ProviderHealth extends Outages {
-  /** Milliseconds that nothing may be asked of the provider, for a 429; 0 when it may. */
+export interface ProviderHealth extends Omit<Outages, 'setBack'> {
+  /** Milliseconds that nothing may be asked of the provider, for a 429; 0 when it may. Notices where the clock was set back. */
   coolDownMs(nowMs: number): number;
   rateLimited(retryAfterMs: number, nowMs: number): void;
   /** The pause that any process was asked for, as it is kept. */
@@ -28,8 +28,13 @@ const limitGapMs = 10_000;
 const coolDownMsMax = 3_600_000;
 /** Of many answers that ask for the same pause one is told on: what it may grow by until it is told again. */
 const tellStepMs = 1000;
+/** What a clock is corrected by from one moment to the next; by more it was set back. */
+const setBackMsMin = 1000;
 
-/** `tellPause` is told for how long the provider wants nothing to be asked. A cool-down is cut at 1 h. */
+/**
+ * `tellPause` is told for how long the provider wants nothing to be asked. A cool-down is cut at 1 h. Where the clock is set back by
+ * 1 s or more, all that is known goes back with it: nothing waits the longer for it.
+ */
 export function makeProviderHealth(
   random: () => number = Math.random,
   tellPause: (forMs: number) => void = () => {},
@@ -39,12 +44,25 @@ export function makeProviderHealth(
   let coolUntilMs = Number.NEGATIVE_INFINITY;
   let coolSinceMs = 0;
   let toldUntilMs = 0;
+  let lastMs = Number.NEGATIVE_INFINITY;
+
+  function heedClock(nowMs: number): void {
+    const byMs = lastMs - nowMs;
+    lastMs = nowMs;
+    if (byMs < setBackMsMin) return;
+    [coolUntilMs, coolSinceMs, toldUntilMs] = [coolUntilMs - byMs, coolSinceMs - byMs, toldUntilMs - byMs];
+    outages.setBack(byMs);
+    refusals.setBack(byMs);
+  }
 
   const beginsAnew = (nowMs: number) => nowMs > coolUntilMs + limitGapMs;
 
   return {
     ...outages,
-    coolDownMs: (nowMs) => Math.max(0, coolUntilMs - nowMs),
+    coolDownMs(nowMs) {
+      heedClock(nowMs);
+      return Math.max(0, coolUntilMs - nowMs);
+    },
     rateLimited(retryAfterMs, nowMs) {
       const forMs = Math.min(retryAfterMs, coolDownMsMax);
       if (beginsAnew(nowMs)) coolSinceMs = nowMs;

@@ -154,6 +154,23 @@ test('a provider that gives again is in no trouble any more, though the store is
   expect(renewal.trouble()).toBeNull();
 });
 
+test('a clock that is set back makes no pause longer, and what lasts is told by the clock of now', async () => {
+  const { clock, answers, renewal, renew, token } = setUp();
+  answers.set('a', async () => {
+    throw new GrantRefusal('unavailable', 'expected 200, got 503');
+  });
+  for (let times = 0; times < 10; times += 1) {
+    await renew('a');
+    await clock.advance(60_000);
+  }
+  clock.setBack(7_200_000);
+  expect(renewal.trouble()).toMatchObject({ sinceMs: -7_200_000 });
+  answers.clear();
+  await clock.advance(300_000);
+  await renew('a');
+  expect(token('a')).toBe('next a');
+});
+
 test.each([
   ['away', new Problem('store.unavailable', 'it is away'), 'the store failed (it is away)'],
   ['refusing', new Problem('store.refused', 'a disk is full'), 'the store failed (a disk is full)'],

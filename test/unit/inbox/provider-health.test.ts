@@ -409,3 +409,84 @@ describe('a refused client key', () => {
     expect(subject.troubles(0)).toEqual(nothing);
   });
 });
+
+describe('a clock that is set back by two hours', () => {
+  const backMs = 7_200_000;
+  /** What is known at this time of the clock's, which is set back ten seconds later. */
+  function after(know: (subject: Subject, nowMs: number) => void): Subject {
+    const subject = health();
+    know(subject, backMs);
+    subject.coolDownMs(backMs + 10_000);
+    subject.coolDownMs(10_000);
+    return subject;
+  }
+
+  test('makes no pause longer that the provider asked for, and tells its end by the clock of now', () => {
+    const subject = after((of, nowMs) => of.rateLimited(90_000, nowMs));
+    expect(subject.coolDownMs(10_000)).toBe(80_000);
+    expect(subject.troubles(10_000)).toEqual([
+      {
+        name: 'rate-limited',
+        sinceMs: 0,
+        detail: 'The provider asked for a pause until 1970-01-01T00:01:30.000Z.',
+        labels: {},
+      },
+    ]);
+    expect(subject.coolDownMs(90_000)).toBe(0);
+  });
+
+  test('has the same pause told on once it is longer', () => {
+    const told: number[] = [];
+    const subject = makeProviderHealth(
+      () => 0.5,
+      (forMs) => void told.push(forMs),
+    );
+    subject.rateLimited(90_000, backMs);
+    subject.coolDownMs(backMs);
+    subject.coolDownMs(0);
+    subject.rateLimited(90_000, 999);
+    subject.rateLimited(90_000, 1000);
+    expect(told).toEqual([90_000, 90_000]);
+  });
+
+  test('holds what nobody is answered for no longer than until its trial', () => {
+    const still = health();
+    outage(still, backMs);
+    const leftMs = still.pauseMs(ofA(9), backMs);
+    expect(leftMs).toBeGreaterThan(0);
+    const subject = after(outage);
+    expect(subject.pauseMs(ofA(9), 0)).toBe(leftMs);
+    expect(subject.troubles(14_999)).toEqual([]);
+    expect(subject.troubles(15_000)).toMatchObject([{ name: 'provider-unavailable', sinceMs: 0 }]);
+    expect(subject.troubles(900_001)).toEqual([]);
+  });
+
+  test('makes no failure its own that came after the last success', () => {
+    const subject = after((of, nowMs) => of.succeeded(ofA(2), nowMs));
+    expect(subject.isOwn(ofA(1, { lastAttemptMs: -1 }))).toBe(true);
+    expect(subject.isOwn(ofA(1, { lastAttemptMs: 0 }))).toBe(false);
+  });
+
+  test('ends a refusal of the client key no later, as that of one organization that only fails', () => {
+    const subject = after((of, nowMs) => {
+      of.clientRefused('machine 1', 'a scope is missing', nowMs, 'due');
+      of.succeeded(ofB(), nowMs);
+      fail(of, machinesOfA(3, { lastAttemptMs: nowMs - 1 }), nowMs);
+    });
+    expect(subject.troubles(899_999)).toMatchObject([{ name: 'client-refused', sinceMs: 0 }]);
+    expect(subject.troubles(900_000)).toEqual([]);
+    expect(subject.pauseMs(ofA(9), 10_000)).toBe(0);
+  });
+
+  test('is one that goes back by a second; by less it is corrected', () => {
+    for (const [byMs, leftMs] of [
+      [999, 10_999],
+      [1000, 10_000],
+    ] as const) {
+      const subject = health();
+      subject.rateLimited(10_000, backMs);
+      subject.coolDownMs(backMs);
+      expect(subject.coolDownMs(backMs - byMs)).toBe(leftMs);
+    }
+  });
+});
