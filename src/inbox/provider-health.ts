@@ -11,8 +11,8 @@ export interface ProviderHealth extends Omit<Outages, 'setBack'> {
   /** Milliseconds that nothing may be asked of the provider, for a 429; 0 when it may. Notices where the clock was set back. */
   coolDownMs(nowMs: number): number;
   rateLimited(retryAfterMs: number, nowMs: number): void;
-  /** The pause that any process was asked for, as it is kept. */
-  pauseHeard(pause: ReadingPause, nowMs: number): void;
+  /** The pause that any process was asked for, as it is kept now; null: none. */
+  pauseHeard(pause: ReadingPause | null, nowMs: number): void;
   /** The client key lacks a scope or licence for this, whatever else succeeds. */
   clientRefused: ClientRefusals['refused'];
   /** This was read, or is known not to be there: the client key is not refused it any more. */
@@ -41,7 +41,9 @@ export function makeProviderHealth(
 ): ProviderHealth {
   const outages = makeOutages(random);
   const refusals = makeClientRefusals();
-  let coolUntilMs = Number.NEGATIVE_INFINITY;
+  /** As it was asked for here, and as it was heard of last. */
+  let askedUntilMs = Number.NEGATIVE_INFINITY;
+  let heardUntilMs = Number.NEGATIVE_INFINITY;
   let coolSinceMs = 0;
   let toldUntilMs = 0;
   let lastMs = Number.NEGATIVE_INFINITY;
@@ -50,38 +52,49 @@ export function makeProviderHealth(
     const byMs = lastMs - nowMs;
     lastMs = nowMs;
     if (byMs < setBackMsMin) return;
-    [coolUntilMs, coolSinceMs, toldUntilMs] = [coolUntilMs - byMs, coolSinceMs - byMs, toldUntilMs - byMs];
+    askedUntilMs -= byMs;
+    heardUntilMs -= byMs;
+    coolSinceMs -= byMs;
+    toldUntilMs -= byMs;
     outages.setBack(byMs);
     refusals.setBack(byMs);
   }
 
-  const beginsAnew = (nowMs: number) => nowMs > coolUntilMs + limitGapMs;
+  const coolUntilMs = () => Math.max(askedUntilMs, heardUntilMs);
+  const beginsAnew = (nowMs: number) => nowMs > coolUntilMs() + limitGapMs;
 
   return {
     ...outages,
     coolDownMs(nowMs) {
       heedClock(nowMs);
-      return Math.max(0, coolUntilMs - nowMs);
+      return Math.max(0, coolUntilMs() - nowMs);
     },
     rateLimited(retryAfterMs, nowMs) {
       const forMs = Math.min(retryAfterMs, coolDownMsMax);
       if (beginsAnew(nowMs)) coolSinceMs = nowMs;
-      coolUntilMs = Math.max(coolUntilMs, nowMs + forMs);
+      askedUntilMs = Math.max(askedUntilMs, nowMs + forMs);
       if (toldUntilMs > nowMs && nowMs + forMs < toldUntilMs + tellStepMs) return;
       toldUntilMs = nowMs + forMs;
       tellPause(forMs);
     },
-    pauseHeard({ sinceMs, leftMs }, nowMs) {
+    pauseHeard(pause, nowMs) {
+      if (pause === null) {
+        heardUntilMs = Math.min(heardUntilMs, nowMs);
+        return;
+      }
+      const { sinceMs, leftMs } = pause;
       coolSinceMs = beginsAnew(nowMs) ? sinceMs : Math.min(coolSinceMs, sinceMs);
-      coolUntilMs = Math.max(coolUntilMs, nowMs + Math.min(leftMs, coolDownMsMax));
+      // In the place of what was heard before: where its clock was set back the store brings it nearer.
+      heardUntilMs = nowMs + Math.min(leftMs, coolDownMsMax);
     },
     clientRefused: refusals.refused,
     clientServed: refusals.served,
     refusedHastened: refusals.hastened,
     troubles(nowMs) {
       const found = outages.troubles(nowMs);
-      if (coolUntilMs > nowMs && coolUntilMs - coolSinceMs > limitLastsMs) {
-        const detail = `The provider asked for a pause until ${new Date(coolUntilMs).toISOString()}.`;
+      const untilMs = coolUntilMs();
+      if (untilMs > nowMs && untilMs - coolSinceMs > limitLastsMs) {
+        const detail = `The provider asked for a pause until ${new Date(untilMs).toISOString()}.`;
         found.push({ name: 'rate-limited', sinceMs: coolSinceMs, detail, labels: {} });
       }
       const refusal = refusals.lasting(nowMs);

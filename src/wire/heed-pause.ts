@@ -16,7 +16,7 @@ export async function heedPause(
   clock: Pick<Clock, 'nowMs'>,
 ): Promise<void> {
   const pause = await store.readingPause();
-  if (pause !== null) health.pauseHeard(pause, clock.nowMs());
+  health.pauseHeard(pause, clock.nowMs());
 }
 
 /** Heeds it again and again, for what follows nothing else of the store; not started. */

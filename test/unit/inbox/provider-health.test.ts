@@ -413,7 +413,7 @@ describe('a refused client key', () => {
 describe('a clock that is set back by two hours', () => {
   const backMs = 7_200_000;
   /** What is known at this time of the clock's, which is set back ten seconds later. */
-  function after(know: (subject: Subject, nowMs: number) => void): Subject {
+  function setBackAfter(know: (subject: Subject, nowMs: number) => void): Subject {
     const subject = health();
     know(subject, backMs);
     subject.coolDownMs(backMs + 10_000);
@@ -422,7 +422,7 @@ describe('a clock that is set back by two hours', () => {
   }
 
   test('makes no pause longer that the provider asked for, and tells its end by the clock of now', () => {
-    const subject = after((of, nowMs) => of.rateLimited(90_000, nowMs));
+    const subject = setBackAfter((of, nowMs) => of.rateLimited(90_000, nowMs));
     expect(subject.coolDownMs(10_000)).toBe(80_000);
     expect(subject.troubles(10_000)).toEqual([
       {
@@ -433,6 +433,17 @@ describe('a clock that is set back by two hours', () => {
       },
     ]);
     expect(subject.coolDownMs(90_000)).toBe(0);
+  });
+
+  test('makes a pause that was heard of as long as it is heard of now', () => {
+    const subject = setBackAfter((of, nowMs) => of.pauseHeard({ sinceMs: nowMs, leftMs: 90_000 }, nowMs));
+    subject.pauseHeard({ sinceMs: backMs, leftMs: backMs + 80_000 }, 10_000);
+    expect(subject.coolDownMs(10_000)).toBe(3_600_000);
+    // The store has brought it nearer.
+    subject.pauseHeard({ sinceMs: 10_000, leftMs: 30_000 }, 20_000);
+    expect(subject.coolDownMs(20_000)).toBe(30_000);
+    subject.pauseHeard(null, 30_000);
+    expect(subject.coolDownMs(30_000)).toBe(0);
   });
 
   test('has the same pause told on once it is longer', () => {
@@ -454,7 +465,7 @@ describe('a clock that is set back by two hours', () => {
     outage(still, backMs);
     const leftMs = still.pauseMs(ofA(9), backMs);
     expect(leftMs).toBeGreaterThan(0);
-    const subject = after(outage);
+    const subject = setBackAfter(outage);
     expect(subject.pauseMs(ofA(9), 0)).toBe(leftMs);
     expect(subject.troubles(14_999)).toEqual([]);
     expect(subject.troubles(15_000)).toMatchObject([{ name: 'provider-unavailable', sinceMs: 0 }]);
@@ -462,13 +473,13 @@ describe('a clock that is set back by two hours', () => {
   });
 
   test('makes no failure its own that came after the last success', () => {
-    const subject = after((of, nowMs) => of.succeeded(ofA(2), nowMs));
+    const subject = setBackAfter((of, nowMs) => of.succeeded(ofA(2), nowMs));
     expect(subject.isOwn(ofA(1, { lastAttemptMs: -1 }))).toBe(true);
     expect(subject.isOwn(ofA(1, { lastAttemptMs: 0 }))).toBe(false);
   });
 
   test('ends a refusal of the client key no later, as that of one organization that only fails', () => {
-    const subject = after((of, nowMs) => {
+    const subject = setBackAfter((of, nowMs) => {
       of.clientRefused('machine 1', 'a scope is missing', nowMs, 'due');
       of.succeeded(ofB(), nowMs);
       fail(of, machinesOfA(3, { lastAttemptMs: nowMs - 1 }), nowMs);
