@@ -137,6 +137,20 @@ export function storeSyncSuite(name: string, open: () => Promise<StoreUnderTest>
       });
     });
 
+    test('what is to be published anew is read where a page only names it in the state that is known', async () => {
+      const modifiedTime = '2026-01-02T00:00:00.000Z';
+      const hint = { address: address('1'), organizationId, resource: null, modifiedTime };
+      await hand.publish('1', 'a', { modifiedTime });
+      await page(await begin(), { hints: [hint] });
+      expect(await hand.store.take(10)).toEqual([]);
+      await hand.store.quarantineRecord((await hand.records())[0]!.row, 'record-refused', 'x');
+      const [entry] = await hand.store.listQuarantine({ limit: 9, after: null });
+      await hand.store.discardQuarantine(entry!.id);
+      await page(await begin(), { hints: [hint] });
+      await hand.finish(await hand.take(), draftOf('1', 'a', { modifiedTime }));
+      expect(await hand.records()).toMatchObject([{ sequence: 2 }]);
+    });
+
     test('a piece of equipment keeps the name that it came by, also in a page, at once and after a restart', async () => {
       const piece = (id: string, side: EquipmentSide, principalId: string | null): EquipmentNames => ({
         id,

@@ -172,6 +172,8 @@ export function followHint(slate: Slate, listed: Listed, hint: ListedHint): void
     keepOwner(slate, known, organizationId);
     const same =
       modifiedTime !== null &&
+      // Else it is to be published anew.
+      known.content_hash !== '' &&
       !known.deleted &&
       known.code !== 'absent-once' &&
       known.organization_id === organizationId &&

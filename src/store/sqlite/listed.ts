@@ -261,6 +261,8 @@ export function followHint(context: Context, listed: Listed, hint: ListedHint): 
     keepOwner(context, known, organizationId);
     const same =
       modifiedTime !== null &&
+      // Else it is to be published anew.
+      known.content_hash !== '' &&
       known.deleted === 0 &&
       known.code !== 'absent-once' &&
       known.organization_id === organizationId &&
