@@ -158,7 +158,7 @@ export async function wireWorker(
   const pipeline = makePipeline(
     {
       store: doors.store,
-      provider: providerDoorOf(doors.provider, observer, () => book, listsWanted),
+      provider: providerDoorOf({ provider: doors.provider, clock }, observer, () => book, listsWanted),
       observer,
       clock,
       decided: () => loops.relay.wake(),
@@ -275,7 +275,7 @@ function subscribingOf(
 }
 
 function providerDoorOf(
-  provider: OutsideDoors['provider'],
+  { provider, clock }: { provider: OutsideDoors['provider']; clock: Clock },
   observer: Observer,
   book: () => ConnectionBook,
   listsWanted: () => void,
@@ -283,7 +283,7 @@ function providerDoorOf(
   return {
     read: traceReads(provider, observer),
     probe: tellUnasked(
-      probeAsKnown((due, signal) => provider.probe(due, signal), book, listsWanted),
+      probeAsKnown((due, signal) => provider.probe(due, signal), book, listsWanted, clock),
       observer,
     ),
     isConnected: (id) =>

@@ -78,7 +78,12 @@ export function makeOperationsServer(doors: OperationsDoors): OperationsServer {
   let closed: Promise<void> | null = null;
   return {
     app,
-    listen: (host, port) => listen(server, host, port),
+    async listen(host, port) {
+      const listening = await listen(server, host, port);
+      // Without a listener a connection that the system cannot give us would end the process.
+      server.on('error', doors.fault);
+      return listening;
+    },
     drain() {
       draining = true;
       server.closeIdleConnections();
@@ -173,10 +178,10 @@ function guard(token: Secret | null): RequestHandler {
 }
 
 function indexText(): string {
-  const open = ['GET  /healthz', 'GET  /readyz', 'GET  /metrics'];
+  const open = ['GET    /healthz', 'GET    /readyz', 'GET    /metrics'];
   const guarded = apiRoutes.map(({ method, path, summary }) => {
     const shown = path.replace(/:(\w+)/g, '{$1}');
-    return `${method.toUpperCase().padEnd(4)} ${shown.padEnd(34)} ${summary}`;
+    return `${method.toUpperCase().padEnd(6)} ${shown.padEnd(34)} ${summary}`;
   });
   return ['Tramline', '', ...open, ...guarded, ''].join('\n');
 }

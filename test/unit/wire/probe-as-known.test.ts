@@ -9,14 +9,16 @@ const signal = new AbortController().signal;
 const nobody: Answer = { kind: 'no-connection', detail: 'no valid connection sees organization 4711' };
 const open: Answer = { kind: 'not-modified', connectionId: 'c1' };
 
+const unlisted: Answer = { kind: 'refused-unattributed', connectionId: 'c1', message: null };
+
 /** `changed`: the store holds another consent than the book; `meanwhile`: the book was read while the probe was made. */
-function stage({ changed = false, meanwhile = false, isNew = false }) {
+function stage({ changed = false, meanwhile = false, isNew = false, answered = open }) {
   const calls: string[] = [];
   let connections: readonly Connection[] = [];
   const probe = probeAsKnown(
     async () => {
       calls.push(`probe with ${connections.length}`);
-      const answer = connections.length === 0 ? nobody : open;
+      const answer = connections.length === 0 ? nobody : answered;
       if (meanwhile) connections = [{} as Connection];
       return answer;
     },
@@ -27,8 +29,13 @@ function stage({ changed = false, meanwhile = false, isNew = false }) {
         if (changed) connections = [{} as Connection];
         return isNew;
       },
+      soughtSince(sinceMs) {
+        calls.push(`lists since ${sinceMs}`);
+        return null;
+      },
     }),
     () => void calls.push('wanted'),
+    { nowMs: () => 1000 },
   );
   return { probe, calls };
 }
@@ -49,6 +56,14 @@ test('what such a look finds to be learned is learned', async () => {
   const { probe, calls } = stage({ changed: true, isNew: true });
   await probe(due, signal);
   expect(calls).toContain('wanted');
+});
+
+test('a user who is not listed the organization any more has the lists asked for anew: another may be', async () => {
+  const { probe, calls } = stage({ meanwhile: true, answered: unlisted });
+  await probe(due, signal);
+  calls.length = 0;
+  expect(await probe(due, signal)).toEqual(unlisted);
+  expect(calls).toEqual(['probe with 1', 'lists since 1000']);
 });
 
 test('where nothing changed nobody is asked twice', async () => {
