@@ -57,7 +57,8 @@ describe('one resource that fails', () => {
   test('again and again, in whatever words its address is written, is never held and counts as one', () => {
     const subject = health();
     for (let times = 0; times < 20; times += 1) fail(subject, [ofA(1, again)], 1000 + times);
-    fail(subject, [ofA(1, { address: `${origin}/equipment/1?embed=devices` })], 1020);
+    for (const more of ['?embed=devices', '?embed=offsets', '#devices'])
+      fail(subject, [ofA(1, { address: `${origin}/equipment/1${more}` })], 1020);
     expect(subject.heldMs(ofA(1, again), 1020)).toBe(0);
     expect(subject.heldMs(ofB(), 1020)).toBe(0);
     expect(subject.troubles(1_000_000)).toEqual([]);
@@ -94,8 +95,9 @@ describe('one resource that fails', () => {
 describe('an organization that only fails', () => {
   test('holds back what failed of it, lets one trial through at a time, and holds nobody else', () => {
     const subject = health();
-    fail(subject, machinesOfA(2));
+    fail(subject, machinesOfA(2), 1);
     expect(subject.heldMs(ofA(1, again), 1000)).toBe(0);
+    expect(subject.heldMs(ofA(2, again), 1000)).toBe(0);
     fail(subject, machinesOfA(30));
     const heldMs = subject.heldMs(ofA(1, again), 1000);
     expect(heldMs).toBeGreaterThan(0);
@@ -104,6 +106,48 @@ describe('an organization that only fails', () => {
     expect(subject.heldMs(readingOf(null, 7, again), 1000)).toBe(0);
     expect(subject.heldMs(ofA(1, again), 1000 + heldMs)).toBe(0);
     expect(subject.heldMs(ofA(2, again), 1000 + heldMs)).toBeGreaterThan(0);
+  });
+
+  test('and is not known holds back what failed of it in the same way, until one of it is answered', () => {
+    const subject = health();
+    const unknown = (resource: number) => readingOf(null, resource, again);
+    fail(subject, [unknown(1), unknown(2), unknown(3)]);
+    expect(subject.heldMs(unknown(1), 1000)).toBeGreaterThan(0);
+    expect(subject.heldMs(ofA(1, again), 1000)).toBe(0);
+    expect(subject.succeeded(unknown(4), 1001)).toBe(true);
+    expect(subject.heldMs(unknown(1), 1001)).toBe(0);
+  });
+
+  test('is left alone by what failed of it for the first time as well, until nobody has tried it for long', () => {
+    const subject = health();
+    fail(subject, machinesOfA(3));
+    expect(subject.pauseMs(ofA(1), 1000)).toBe(1500);
+    expect(subject.pauseMs(ofA(1), 901_001)).toBe(0);
+    expect(subject.heldMs(ofA(1, again), 901_001)).toBe(0);
+    expect(subject.heldMs(ofA(2, again), 901_001)).toBe(0);
+  });
+
+  test('while its own connection reads others has failures of its own: it is neither held nor told', () => {
+    const subject = health();
+    for (const organization of ['A', null]) {
+      const machines = [1, 2, 3].map((id) => readingOf(organization, id, again));
+      fail(subject, machines, 1000);
+      subject.succeeded(readingOf('C', 201), 1100);
+      fail(subject, machines, 1200);
+      for (const machine of machines) expect(subject.heldMs(machine, 1200)).toBe(0);
+      for (let nowMs = 2000; nowMs <= 5_000_000; nowMs += 600_000) fail(subject, machines, nowMs);
+    }
+    expect(subject.troubles(5_000_000)).toEqual([]);
+  });
+
+  test('is not made of lists of organizations that fail beside others that are answered', () => {
+    const subject = health();
+    for (let nowMs = 1000; nowMs < 5_000_000; nowMs += 600_000) {
+      fail(subject, [readingOf(null, 1, { address: null })], nowMs);
+      subject.succeeded(ofB(), nowMs + 1);
+    }
+    expect(subject.heldMs(readingOf(null, 7, again), 5_000_000)).toBe(0);
+    expect(subject.troubles(5_000_000)).toEqual([]);
   });
 
   test('is asked for what has not failed yet, which may be well', () => {
@@ -139,6 +183,46 @@ describe('an organization that only fails', () => {
     ]);
   });
 
+  test('while nobody else is asked is one trouble for as long as it lasts, beside those of other origins', () => {
+    const subject = health();
+    const elsewhere = 'https://other.example';
+    for (let nowMs = 0; nowMs <= 4_500_000; nowMs += 300_000) {
+      fail(subject, machinesOfA(3), nowMs);
+      fail(subject, [ofB(101, { origin: elsewhere })], nowMs);
+    }
+    expect(subject.troubles(4_500_000)).toMatchObject([
+      { name: 'provider-unavailable', labels: { origin } },
+      { name: 'organization-unread', labels: { origin: elsewhere } },
+    ]);
+  });
+
+  test('and is not known is told as such', () => {
+    const subject = health();
+    const unknown = [1, 2, 3].map((id) => readingOf(null, id));
+    for (const nowMs of [0, 300_000]) fail(subject, unknown, nowMs);
+    expect(subject.troubles(300_000)).toMatchObject([
+      {
+        detail: 'Only reads of organization that is not known were tried, and all fail: status-503: away',
+      },
+    ]);
+  });
+
+  test('beside two more is named with them, since when the first of them fails', () => {
+    const subject = health();
+    // A list of one organization has no address to be shown.
+    const lists = ['A', 'B', 'C'].map((id) => readingOf(id, 1, { address: `the equipment of ${id}` }));
+    for (let nowMs = 0; nowMs <= 4_800_000; nowMs += 300_000) {
+      for (const list of nowMs === 0 ? lists.slice(1) : lists) {
+        fail(subject, [list], nowMs);
+        subject.succeeded(readingOf('D', 301, { connectionId: 'c2' }), nowMs);
+      }
+    }
+    const each = ['B', 'C', 'A'].map((id) => `of organization ${id}, last ${origin}: status-503: away`);
+    expect(subject.troubles(4_800_000)).toMatchObject([
+      { sinceMs: 0, detail: `Nothing that is tried is answered ${each.join('; ')}.` },
+    ]);
+  });
+
   test('of so many no more than a thousand are remembered, and three are named', () => {
     const subject = health();
     for (let nowMs = 0; nowMs <= 4_500_000; nowMs += 900_000) {
@@ -149,6 +233,7 @@ describe('an organization that only fails', () => {
     }
     const [trouble, ...others] = subject.troubles(4_500_000);
     expect(others).toEqual([]);
+    expect(trouble!.detail.match(/, last /g)).toHaveLength(3);
     expect(trouble!.detail).toMatch(
       /of organization 1, last .*; of organization 2, last .*; of an organization that is not known, last .*; and of 997 more\.$/,
     );
@@ -178,9 +263,7 @@ describe('an outage', () => {
       fail(subject, [...machinesOfA(20, again), ofB()], nowMs);
       return heldMs;
     });
-    expect(distances).toEqual([...distances].sort((left, right) => left - right));
-    expect(distances.at(-1)).toBe(5500);
-    expect(distances[0]).toBeLessThan(2000);
+    expect(distances).toEqual([1500, 2500, 4500, ...Array.from({ length: 7 }, () => 5500)]);
   });
 
   test('is not tried by the same resource again while another waits', () => {
@@ -192,6 +275,26 @@ describe('an outage', () => {
     expect(subject.heldMs(readingOf('C', 7), firstMs + 1)).toBe(distanceMs - 1);
     expect(subject.heldMs(ofA(1, again), firstMs + distanceMs)).toBe(distanceMs);
     expect(subject.heldMs(readingOf('C', 7), firstMs + distanceMs)).toBe(0);
+  });
+
+  test('is tried first by what has not failed last, and by the same again where nothing else waits', () => {
+    const subject = health();
+    outage(subject);
+    const firstMs = 1000 + subject.pauseMs(ofA(1), 1000);
+    subject.heldMs(readingOf('C', 7), 1001);
+    // The last that failed.
+    expect(subject.heldMs(ofB(101, again), firstMs)).toBeGreaterThan(0);
+    expect(subject.heldMs(readingOf('C', 7), firstMs)).toBe(0);
+    const secondMs = firstMs + subject.pauseMs(ofA(1), firstMs);
+    expect(subject.heldMs(readingOf('C', 7), secondMs - 1)).toBe(1);
+    expect(subject.heldMs(readingOf('C', 7), secondMs)).toBe(0);
+  });
+
+  test('is not put off by what fails while it is left alone', () => {
+    const subject = health();
+    outage(subject);
+    fail(subject, [ofA(3), ofB(102)], 2000);
+    expect(subject.pauseMs(ofA(1), 2000)).toBe(500);
   });
 
   test('is not put off for ever by what waited and does not come', () => {
@@ -256,6 +359,17 @@ describe('an outage', () => {
     expect(subject.heldMs(readingOf('C', 7), 2000)).toBe(0);
   });
 
+  test.each([
+    ['failed for the first time after others were answered', 1500, {}],
+    ['failed before and after others were answered', 1500, { lastAttemptMs: 1500 }],
+    ['failed in a life before, with nobody answered since', null, again],
+  ])('is made of what %s', (_what, answeredMs, more) => {
+    const subject = health();
+    if (answeredMs !== null) subject.succeeded(readingOf('C', 7), answeredMs);
+    fail(subject, [...machinesOfA(2, more), ofB(101, more)], 2000);
+    expect(subject.heldMs(readingOf('C', 7), 2000)).toBeGreaterThan(0);
+  });
+
   test('a few failures and a success were no outage', () => {
     const subject = health();
     fail(subject, [ofA(1), ofB()]);
@@ -276,7 +390,8 @@ describe('a 429', () => {
     const subject = health();
     subject.rateLimited(60_001, 1000);
     expect(subject.coolDownMs(1000)).toBe(60_001);
-    expect(subject.troubles(1000)).toMatchObject([{ name: 'rate-limited', sinceMs: 1000 }]);
+    const detail = 'The provider asked for a pause until 1970-01-01T00:01:01.001Z.';
+    expect(subject.troubles(1000)).toEqual([{ name: 'rate-limited', sinceMs: 1000, detail, labels: {} }]);
     subject.rateLimited(365 * 86_400_000, 2000);
     expect(subject.coolDownMs(2000)).toBe(3_600_000);
     expect(subject.troubles(2000)).toMatchObject([{ sinceMs: 1000 }]);
@@ -288,13 +403,13 @@ describe('a 429', () => {
     const subject = health();
     subject.rateLimited(60_000, 1000);
     expect(subject.troubles(1000)).toEqual([]);
-    // Eleven seconds of reading between: another trouble.
-    subject.rateLimited(30_000, 72_001);
-    expect(subject.troubles(72_001)).toEqual([]);
-    subject.rateLimited(25_000, 105_000);
-    expect(subject.troubles(105_000)).toEqual([]);
+    // More than ten seconds of reading between: another trouble.
+    subject.rateLimited(30_000, 71_001);
+    expect(subject.troubles(71_001)).toEqual([]);
+    subject.rateLimited(15_000, 111_001);
+    expect(subject.troubles(111_001)).toEqual([]);
     subject.rateLimited(3000, 131_000);
-    expect(subject.troubles(131_000)).toMatchObject([{ name: 'rate-limited', sinceMs: 72_001 }]);
+    expect(subject.troubles(131_000)).toMatchObject([{ name: 'rate-limited', sinceMs: 71_001 }]);
     expect(subject.troubles(134_000)).toEqual([]);
   });
 
@@ -312,12 +427,14 @@ describe('a 429', () => {
       (forMs) => told.push(forMs),
     );
     for (let nowMs = 1000; nowMs < 1050; nowMs += 1) subject.rateLimited(30_000, nowMs);
+    subject.rateLimited(30_949, 1050);
     expect(told).toEqual([30_000]);
-    subject.rateLimited(32_000, 1050);
+    // A second longer than what was told.
+    subject.rateLimited(30_950, 1050);
     subject.rateLimited(1000, 1060);
-    expect(told).toEqual([30_000, 32_000]);
+    expect(told).toEqual([30_000, 30_950]);
     subject.rateLimited(500, 33_050);
-    expect(told).toEqual([30_000, 32_000, 500]);
+    expect(told).toEqual([30_000, 30_950, 500]);
     subject.rateLimited(365 * 86_400_000, 33_060);
     expect(told.at(-1)).toBe(3_600_000);
   });
@@ -334,6 +451,8 @@ describe('a 429', () => {
     subject.rateLimited(90_000, 2000);
     subject.pauseHeard({ sinceMs: 300, leftMs: 5000 }, 2000);
     expect(subject.coolDownMs(2000)).toBe(90_000);
+    expect(subject.troubles(2000)).toMatchObject([{ sinceMs: 300 }]);
+    subject.pauseHeard({ sinceMs: 1500, leftMs: 5000 }, 2000);
     expect(subject.troubles(2000)).toMatchObject([{ sinceMs: 300 }]);
     expect(told).toEqual([90_000]);
     subject.pauseHeard({ sinceMs: 300, leftMs: 365 * 86_400_000 }, 3000);
@@ -387,6 +506,14 @@ describe('a refused client key', () => {
     expect(subject.troubles(4000)).toMatchObject([{ detail: 'a licence is missing' }]);
     subject.refusedHastened(3001);
     expect(subject.troubles(4000)).toEqual(nothing);
+  });
+
+  test('is told as it was said last, also of what was refused before', () => {
+    const subject = health();
+    subject.clientRefused('machine 1', 'a scope is missing', 1000, 'due');
+    subject.clientRefused('machine 2', 'another scope is missing', 2000, 'due');
+    subject.clientRefused('machine 1', 'a licence is missing', 3000, 'due');
+    expect(subject.troubles(3000)).toMatchObject([{ sinceMs: 1000, detail: 'a licence is missing' }]);
   });
 
   test('that is seen again later began again', () => {
