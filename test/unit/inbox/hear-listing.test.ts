@@ -6,6 +6,7 @@ import type { Reading } from '../../../src/inbox/failing';
 import { hearListing, ofNobody } from '../../../src/inbox/hear-listing';
 import { makeProviderHealth } from '../../../src/inbox/provider-health';
 import type { Answer } from '../../../src/model/answer';
+import { unnamedRefusal } from '../../../src/model/answer-words';
 
 const origin = 'https://provider.example';
 const of = { origin, connectionId: 'c1', ...ofNobody };
@@ -61,6 +62,15 @@ test('three failed lists of organizations are an outage, and the next good page 
   expect(ended).toEqual(['ended']);
 });
 
+test('a failure is that of the origin that was asked, and nobody’s where none was', async () => {
+  const { health, hear } = hearing();
+  for (const asked of ['', 'https://other.example']) {
+    const answer = { ...failed, origin: asked };
+    for (let count = 0; count < 3; count += 1) await hear({ partial: true, answer });
+  }
+  expect(health.troubles(20_000)).toMatchObject([{ labels: { origin: 'https://other.example' } }]);
+});
+
 test('a listing of one organization that fails is that organization’s alone, however often', async () => {
   const { health, hearOf } = hearing();
   const ofOne = { ...of, organizationId: 'A', address: 'the equipment of A' };
@@ -71,8 +81,12 @@ test('a listing of one organization that fails is that organization’s alone, h
 
 test('a listing that is refused for the client key says so', async () => {
   const { health, hear } = hearing();
-  await hear({ partial: true, answer: { kind: 'client-refused', connectionId: 'c1', message: null } });
-  expect(health.troubles(1000)).toMatchObject([{ name: 'client-refused', sinceMs: 1000 }]);
+  const refused = { kind: 'client-refused', connectionId: 'c1' } as const;
+  await hear({ partial: true, answer: { ...refused, message: null } });
+  const trouble = { name: 'client-refused', sinceMs: 1000 };
+  expect(health.troubles(1000)).toMatchObject([{ ...trouble, detail: unnamedRefusal }]);
+  await hear({ partial: true, answer: { ...refused, message: 'scope ag2 is missing' } });
+  expect(health.troubles(1000)).toMatchObject([{ ...trouble, detail: 'scope ag2 is missing' }]);
 });
 
 test('a list of organizations is remembered for minutes, and one of a single organization is the sync’s to tell', async () => {

@@ -16,10 +16,15 @@ test('what JSON cannot hold is kept as nothing', () => {
 });
 
 test('a large document is cut at 64 KiB, never within a character', () => {
-  const kept = keptDocument({ name: 'ä'.repeat(70_000) }, named)!;
-  expect(Buffer.byteLength(kept)).toBeLessThanOrEqual(65_536);
-  expect(Buffer.byteLength(kept)).toBeGreaterThan(65_530);
-  expect(kept).not.toContain('\ufffd');
+  for (const character of ['ä', 'é', '農', '€', '🚜']) {
+    for (let shift = 0; shift < 4; shift += 1) {
+      const document = JSON.stringify({ name: 'x'.repeat(shift) + character.repeat(70_000) });
+      const kept = keptDocument(JSON.parse(document), named)!;
+      expect(Buffer.byteLength(kept)).toBeLessThanOrEqual(65_536);
+      expect(Buffer.byteLength(kept)).toBeGreaterThan(65_532);
+      expect(document.startsWith(kept)).toBe(true);
+    }
+  }
 });
 
 test('no name of a person is kept where events leave them out, in whatever shape it came', () => {
@@ -34,4 +39,6 @@ test('no name of a person is kept where events leave them out, in whatever shape
     { operators: [{ operatorId: 'o1' }] },
   ]);
   expect(JSON.parse(keptDocument(body, named)!)).toEqual(body);
+  const nobody = { operators: [null] };
+  expect(keptDocument(nobody, { includeOperatorNames: false })).toBe('{"operators":[{"operatorId":null}]}');
 });
