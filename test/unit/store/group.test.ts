@@ -1,6 +1,7 @@
 /**
  * The store as its callers see it: calls leave together, in order, and wait for nobody else's answer.
  */
+import { emptyLedger } from '../../../src/model/ledger';
 import { Problem } from '../../../src/model/problem';
 import { type Executor, groupedStore, type Result } from '../../../src/store/group';
 import type { Call } from '../../../src/store/sqlite/engine';
@@ -76,6 +77,28 @@ test('as many as fill a group leave whatever is away, and fewer wait for the nex
   expect(sizes()).toEqual([...full.slice(1), 24, 25, 1]);
   for (const { calls, answer } of groups.slice(2)) answer(calls.map(() => ({ value: 1 })));
   expect(await Promise.all(all)).toHaveLength(16 * 25 + 25);
+});
+
+test('what is left of a turn that sent as many messages as may be away waits for an answer, and who closes for it', async () => {
+  const { groups, execute } = asked();
+  let closed = false;
+  const store = groupedStore(execute, async () => {
+    closed = true;
+  });
+  const all = Array.from({ length: 16 * 25 + 1 }, () => store.unsentCount());
+  const closing = store.close();
+  await turn();
+  expect(groups).toHaveLength(16);
+  for (let at = 0; at < 17; at += 1) {
+    expect(closed).toBe(false);
+    groups[at]!.answer(groups[at]!.calls.map(() => ({ value: 1 })));
+    await turn();
+    await turn();
+  }
+  expect([groups.length, groups[16]!.calls.length]).toEqual([17, 1]);
+  expect(await Promise.all(all)).toHaveLength(16 * 25 + 1);
+  await closing;
+  expect(closed).toBe(true);
 });
 
 test('a store whose calls have left before the end of their turn can be closed', async () => {
@@ -161,4 +184,73 @@ test('a store that is closed between two pages of what is hastened leaves the re
   await closing;
   expect(await hastened).toBe(500);
   expect(groups).toHaveLength(1);
+});
+
+test('what a call set aside is told with its answer, each with its reason', async () => {
+  const { groups, execute } = asked();
+  const reasons: string[] = [];
+  const store = groupedStore(
+    execute,
+    async () => {},
+    (reason) => void reasons.push(reason),
+  );
+  const both = Promise.all([store.unsentCount(), store.unsentCount()]);
+  await turn();
+  groups[0]!.answer([{ value: 1, setAside: ['unauthenticated', 'record-too-large'] }, { value: 2 }]);
+  expect([await both, reasons]).toEqual([
+    [1, 2],
+    ['unauthenticated', 'record-too-large'],
+  ]);
+});
+
+describe('the ledger', () => {
+  const ofDeliveries = { lines: { accepted: 3, acted: 1 }, untilDelivery: 50, after: 40 };
+  const ofTasks = { lines: { published: 2 }, folded: 0, after: 7 };
+  const last = { lines: { waiting: 2 }, folded: 1, after: null };
+
+  /** Each page is answered at once; the last one of tasks by what the test says of each telling. */
+  function telling(lastOf: (time: number) => object) {
+    const calls: unknown[][] = [];
+    let times = 0;
+    const answerOf = ({ verb, args: [after] }: Call) => {
+      if (verb === 'ledgerOfDeliveries')
+        return after === 0
+          ? ofDeliveries
+          : { ...ofDeliveries, lines: { accepted: 1, acted: 0 }, after: null };
+      if (after === 0) return ofTasks;
+      times += 1;
+      return lastOf(times);
+    };
+    const store = groupedStore(
+      async (asked) => {
+        calls.push(...asked.map(({ verb, args }) => [verb, ...args]));
+        return asked.map((call) => ({ value: answerOf(call) }));
+      },
+      async () => {},
+    );
+    return { store, calls, told: () => times };
+  }
+
+  test('is told page by page, all up to the same delivery', async () => {
+    const { store, calls } = telling(() => last);
+    expect(await store.ledger()).toEqual({
+      ...emptyLedger(),
+      ...{ accepted: 5, acted: 1, published: 2, waiting: 2 },
+    });
+    expect(calls).toEqual([
+      ['ledgerOfDeliveries', 0, null],
+      ['ledgerOfDeliveries', 40, 50],
+      ['ledgerPage', 0, 2000, 50],
+      ['ledgerPage', 7, 2000, 50],
+    ]);
+  });
+
+  test('is told again where it does not add up, four times at most', async () => {
+    const [mended, lost] = [
+      telling((time) => (time < 3 ? { ...last, lines: {} } : last)),
+      telling(() => ({ ...last, lines: { waiting: 1 } })),
+    ];
+    expect([(await mended.store.ledger()).waiting, mended.told()]).toEqual([2, 3]);
+    expect([(await lost.store.ledger()).waiting, lost.told()]).toEqual([1, 4]);
+  });
 });
