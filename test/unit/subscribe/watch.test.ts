@@ -92,6 +92,29 @@ async function run(ms: number): Promise<void> {
   }
 }
 
+/** Until its next look, of which no listing is answered. Heartbeats come until then. */
+async function lookUnanswered() {
+  const { list } = stage.calls;
+  let looks = 0;
+  let answer = () => {};
+  const answered = new Promise<void>((resolve) => {
+    answer = resolve;
+  });
+  stage.calls.list = async function* (connectionId) {
+    looks += 1;
+    await answered;
+    yield* list(connectionId);
+  };
+  let stepped: Promise<unknown> = Promise.resolve();
+  while (looks === 0) {
+    await heard();
+    await stage.clock.advance(5000);
+    stepped = watch.step();
+    await stage.clock.advance(0);
+  }
+  return { stepped, answer };
+}
+
 /** The store is away for so long, and is tried every second: what was told meanwhile. */
 async function outage(ms: number, meanwhile = () => {}): Promise<Set<string>> {
   const pages = new Set<string>();
@@ -382,24 +405,7 @@ test.each([
   ['while others hear it', false],
   ['while the store is away', true],
 ])('a look that lasts for minutes makes nobody silent: %s', async (_what, away) => {
-  const { list } = stage.calls;
-  let looks = 0;
-  let answer = () => {};
-  const answered = new Promise<void>((resolve) => {
-    answer = resolve;
-  });
-  stage.calls.list = async function* (connectionId) {
-    looks += 1;
-    await answered;
-    yield* list(connectionId);
-  };
-  let stepped: Promise<unknown> = Promise.resolve();
-  while (looks === 0) {
-    await heard();
-    await stage.clock.advance(5000);
-    stepped = watch.step();
-    await stage.clock.advance(0);
-  }
+  const { stepped, answer } = await lookUnanswered();
   storeFails = away;
   const pages: string[] = [];
   for (let passed = 0; passed < 240_000; passed += 5000) {
@@ -414,6 +420,20 @@ test.each([
   await stepped;
   await run(20_000);
   expect([...pages, ...told()]).toEqual([]);
+});
+
+test('who falls silent while a look lasts is told meanwhile, and stays so after it', async () => {
+  const { stepped, answer } = await lookUnanswered();
+  const pages: number[] = [];
+  for (let passedMs = 5000; passedMs <= 240_000; passedMs += 5000) {
+    await stage.clock.advance(5000);
+    if (told().includes('subscription-silent')) pages.push(passedMs);
+  }
+  expect(pages[0]).toBeLessThanOrEqual(190_000);
+  answer();
+  await stepped;
+  await run(5000);
+  expect(told()).toEqual(['subscription-silent']);
 });
 
 test('who was silent before the store was away stays so, as it was told, until it is heard', async () => {
