@@ -162,11 +162,51 @@ test('what comes back in another browser is said to be that, and ends nothing fo
   expect(await consents.view(id)).toMatchObject({ step: 'done', code: null, detail: null });
 });
 
+test('a link that opens once more does so for as long as it would have', async () => {
+  const consents = consentsWith();
+  const good = reply;
+  for (const [laterMs, opens] of [
+    [299_999, true],
+    [300_000, false],
+  ] as const) {
+    const { address } = await consents.ask(byLink);
+    reply = () => ({ status: 503, mediaType: '', body: '', retryAfterMs: null });
+    under.advance(600_000);
+    await expect(consents.open(linkOf(address), 'b')).rejects.toBeInstanceOf(GrantRefusal);
+    reply = good;
+    under.advance(laterMs);
+    expect((await consents.open(linkOf(address), 'b')) !== null).toBe(opens);
+  }
+});
+
+test.each([
+  [{ code: null, error: declined }, 'consent-declined', 'the user declined'],
+  [{ code: null, error: null }, 'consent-refused', 'it came back without an answer'],
+])('what comes back with %j ends the consent, and nothing is traded', async (back, code, detail) => {
+  const consents = consentsWith();
+  const { id, address } = await consents.ask(byLink);
+  await consents.open(linkOf(address), 'browser');
+  const ended = { step: 'failed', code, detail, connection: null, unseen: [] };
+  const token = 'request token';
+  expect(await consents.returned({ token, ...back }, 'browser')).toMatchObject({ ...ended, seen: null });
+  expect(called).toHaveLength(1);
+  // Whoever waits for it learns of it for an hour.
+  under.advance(3_600_000);
+  expect(await consents.view(id)).toMatchObject(ended);
+  expect(await consents.returned({ token, code: 'v', error: null }, 'browser')).toBeNull();
+});
+
 test('a consent that nobody answers runs out', async () => {
   const consents = consentsWith();
   const { id, address } = await consents.ask(byLink);
-  under.advance(900_000);
-  expect(await consents.view(id)).toMatchObject({ step: 'failed', code: 'consent-expired' });
+  under.advance(899_999);
+  const waiting = { step: 'link', code: null, detail: null, connection: null };
+  expect(await consents.view(id)).toMatchObject(waiting);
+  expect((await consents.view(id)).expiresAt).toBe(new Date(under.nowMs() + 1).toISOString());
+  under.advance(1);
+  expect(await consents.view(id)).toMatchObject({
+    ...{ step: 'failed', code: 'consent-expired', detail: 'nobody answered in time' },
+  });
   expect(await consents.open(linkOf(address), 'b')).toBeNull();
 });
 
@@ -214,6 +254,56 @@ test('where the provider names nobody, what a new token is shown is what is told
   expect(await consentShown(['4712', '4724'])).toEqual([['4712', '4724'], ['4711']]);
   expect(await consentShown(['4711', '4712', '4724'])).toEqual([['4711', '4712', '4724'], []]);
   expect(await consentShown(null)).toEqual([[], []]);
+});
+
+describe('a consent whose answer a command carries', () => {
+  test('tells the address, and is ended by its own answer alone', async () => {
+    const consents = consentsWith({ auth: 'oauth2' });
+    const ask = () => consents.ask({ auth: null, user: null, callback: 'OOB' });
+    const [good, bad] = [await ask(), await ask()];
+    const state = (address: string | null) => new URL(address!).searchParams.get('state')!;
+    expect([good.step, state(good.address) === state(bad.address)]).toEqual(['asked', false]);
+    expect(await consents.answer(bad.id, { code: 'c', token: state(good.address) })).toMatchObject({
+      ...{ step: 'failed', code: 'consent-refused', detail: 'the answer belongs to another request' },
+    });
+    expect(await under.store.listConnections()).toEqual([]);
+    expect(await consents.answer(good.id, { code: 'c', token: state(good.address) })).toMatchObject({
+      ...{ step: 'done', connection: { user: 'ann' } },
+    });
+    for (const { id } of [good, bad]) {
+      const again = consents.answer(id, { code: 'c', token: null });
+      await expect(again).rejects.toMatchObject({ code: 'command.not-found' });
+    }
+    await expect(consents.view('unknown')).rejects.toMatchObject({ code: 'command.not-found' });
+  });
+
+  test('names the way back that was asked for: its own scheme, or none', async () => {
+    const redirects: string[] = [];
+    const consents = consentsWith({
+      server: {
+        consentAddress: async ({ redirectUri }) => {
+          redirects.push(redirectUri);
+          return 'https://signin.provider.test/authorize';
+        },
+      } as ConsentDoors['server'],
+    });
+    for (const callback of ['oob', 'app:/back']) {
+      await consents.ask({ auth: 'oauth2', user: null, callback });
+      await consents.ask({ auth: 'oauth1', user: null, callback });
+    }
+    expect(redirects).toEqual(['urn:ietf:wg:oauth:2.0:oob', 'app:/back']);
+    expect(called.map(({ sign }) => sign!.callback)).toEqual(['oob', 'app:/back']);
+  });
+
+  test.each([
+    [503, '', 'provider.unavailable'],
+    [200, 'oauth_token=one', 'provider.malformed'],
+    [401, '', 'provider.refused'],
+  ])('is not asked for where the provider answers %i %j: %s', async (status, body, code) => {
+    reply = () => ({ status, mediaType: '', body, retryAfterMs: null });
+    const asked = consentsWith().ask({ auth: 'oauth1', user: null, callback: 'oob' });
+    await expect(asked).rejects.toMatchObject({ code });
+  });
 });
 
 test('another user’s consent is given back', async () => {

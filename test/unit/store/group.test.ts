@@ -156,6 +156,25 @@ test('closing waits for what is under way, and then refuses', async () => {
   expect(closed).toBe(true);
 });
 
+test('closing waits for what has not left yet when the last answer comes', async () => {
+  const { groups, execute } = asked();
+  let closed = false;
+  const store = groupedStore(execute, async () => {
+    closed = true;
+  });
+  const first = store.unsentCount();
+  await turn();
+  const last = store.unsentCount();
+  const closing = store.close();
+  groups[0]!.answer([{ value: 1 }]);
+  expect([await first, closed]).toEqual([1, false]);
+  await turn();
+  expect(closed).toBe(false);
+  groups[1]!.answer([{ value: 2 }]);
+  expect(await last).toBe(2);
+  await closing;
+});
+
 test('what is hastened is asked for page by page, and others have their turn between two', async () => {
   const { groups, execute } = asked();
   const store = groupedStore(execute, async () => {});
