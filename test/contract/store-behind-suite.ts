@@ -189,6 +189,13 @@ export function storeBehindSuite(name: string, open: () => Promise<StoreUnderTes
       expect(await hand.store.behindSince()).toBeNull();
     });
 
+    test('so does the newest of a key where all of that is found at once, and nothing of it was known', async () => {
+      for (const content of ['a', 'b']) await hand.publish('1', content);
+      const [older, newer] = await hand.records();
+      await find([sentAt(older!, 41), sentAt(newer!, 42), sentAt(older!, 43)], '44');
+      expect((await hand.records()).map(({ sequence }) => sequence)).toEqual([2]);
+    });
+
     test('a key goes on above what was found, also where nothing was known of it', async () => {
       await hand.publish('1', 'a');
       await hand.sendAll();
