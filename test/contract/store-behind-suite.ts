@@ -196,6 +196,26 @@ export function storeBehindSuite(name: string, open: () => Promise<StoreUnderTes
       expect((await hand.records()).map(({ sequence }) => sequence)).toEqual([2]);
     });
 
+    test('so does that of each key of which an older event was written again, and none that stands after it', async () => {
+      for (const id of ['1', '2', '3']) for (const content of ['a', 'b']) await hand.publish(id, content);
+      await hand.publish('2', 'c');
+      const rows = await hand.records();
+      const places = [41, 42, 43, 44, 45, 60, 46];
+      await hand.store.markSent(
+        rows.map(({ row }, nth) => ({ row, partition: 2, offset: String(places[nth]) })),
+      );
+      await find([sentAt(rows[0]!, 51), sentAt(rows[2]!, 52), sentAt(rows[4]!, 53)], '61');
+      const unsent = (await hand.records()).map(({ key, sequence }) => `${key} ${sequence}`);
+      expect(unsent).toEqual(['4711/equipment/1 2', '4711/equipment/2 3']);
+    });
+
+    test('what a stranger wrote twice is found as what it wrote once', async () => {
+      expect(await find([stranger(2), { ...stranger(2), offset: '3' }])).toBe(1);
+      await hand.store.allFound();
+      await hand.publish('1', 'a');
+      expect((await hand.records()).map(({ sequence }) => sequence)).toEqual([3]);
+    });
+
     test('a key goes on above what was found, also where nothing was known of it', async () => {
       await hand.publish('1', 'a');
       await hand.sendAll();
