@@ -120,24 +120,25 @@ describe('an organization that only fails', () => {
 
   test('is left alone by what failed of it for the first time as well, until nobody has tried it for long', () => {
     const subject = health();
-    fail(subject, machinesOfA(3));
-    expect(subject.pauseMs(ofA(1), 1000)).toBe(1500);
-    expect(subject.pauseMs(ofA(1), 901_001)).toBe(0);
-    expect(subject.heldMs(ofA(1, again), 901_001)).toBe(0);
-    expect(subject.heldMs(ofA(2, again), 901_001)).toBe(0);
+    fail(subject, machinesOfA(2), 1000);
+    fail(subject, [ofA(3)], 3000);
+    expect(subject.pauseMs(ofA(1), 3000)).toBe(1500);
+    expect(subject.pauseMs(ofA(1), 903_001)).toBe(0);
+    expect(subject.heldMs(ofA(1, again), 903_001)).toBe(0);
+    expect(subject.heldMs(ofA(2, again), 903_001)).toBe(0);
   });
 
   test('while its own connection reads others has failures of its own: it is neither held nor told', () => {
-    const subject = health();
     for (const organization of ['A', null]) {
+      const subject = health();
       const machines = [1, 2, 3].map((id) => readingOf(organization, id, again));
       fail(subject, machines, 1000);
       subject.succeeded(readingOf('C', 201), 1100);
       fail(subject, machines, 1200);
       for (const machine of machines) expect(subject.heldMs(machine, 1200)).toBe(0);
       for (let nowMs = 2000; nowMs <= 5_000_000; nowMs += 600_000) fail(subject, machines, nowMs);
+      expect(subject.troubles(5_000_000)).toEqual([]);
     }
-    expect(subject.troubles(5_000_000)).toEqual([]);
   });
 
   test('is not made of lists of organizations that fail beside others that are answered', () => {
