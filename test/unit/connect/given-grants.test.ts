@@ -23,6 +23,7 @@ const rowOf = (token: string): SealedConnection => ({
   organizations: [],
 });
 const former = new Secret('former');
+const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 let row: SealedConnection | null;
 /** What the store is asked for, and what the process is told, in order. */
@@ -38,6 +39,7 @@ function makeGiven() {
   return makeGivenGrants({
     store: {
       async holdLease(_name, _holder, leaseMs) {
+        await turn();
         done.push(leaseMs > 0 ? 'take' : 'give back');
         return true;
       },
@@ -55,11 +57,12 @@ function makeGiven() {
     holder: 'a',
     callMsMax: 1000,
     async changed() {
-      await Promise.resolve();
+      await turn();
       done.push('changed');
     },
     async accepted() {
-      await Promise.resolve();
+      await turn();
+      await turn();
       done.push('accepted');
     },
   });
