@@ -271,13 +271,15 @@ describe('a Required Customer Action', () => {
     expect(judged).not.toHaveProperty('dueUnread');
   });
 
-  test.each(['soon', '2026-13-45', '20260301', 17_723_664, 1.5, { at: 1 }])(
-    'with the due time %j has none, which is told',
-    (value) => {
-      const judged = judge(action({ metadata: [orgId, { key: 'dueAt', value }] }), null);
-      expect(judged).toMatchObject({ line: 'acted', dueAt: null, dueUnread: true });
-    },
-  );
+  test.each([
+    ...['soon', '2026-13-45', '20260301', 17_723_664, 1.5, { at: 1 }],
+    // What a lenient reader of dates would take for one.
+    ...['March 1, 2026', '2026', '2026-3-1', 'by 2026-03-01', '2026-03-01 at noon', '2026-03-01 12:00'],
+    ...['2026-03-01T12:00:00Z (noon)', '17723664000', '01772366400', '17723664000000'],
+  ])('with the due time %j has none, which is told', (value) => {
+    const judged = judge(action({ metadata: [orgId, { key: 'dueAt', value }] }), null);
+    expect(judged).toMatchObject({ line: 'acted', dueAt: null, dueUnread: true });
+  });
 
   test('counts as one also when its type is listed as a resource', () => {
     const both = makeJudge({ requiredAction: ['x'], equipment: ['x'], fieldOperation: [] }, () => []);
