@@ -219,6 +219,24 @@ export function storeReplaySuite(name: string, open: () => Promise<DamageableSto
       expect(await hand.store.replayPending(run.replay)).toBe(1);
     });
 
+    test.each([
+      ['behind its first place', 2, '8'],
+      ['at the same offset of another partition', 3, '7'],
+      ['first on another partition', 3, '0'],
+    ])(
+      'but it is where the store had not taken that it was sent again: %s',
+      async (_where, partition, offset) => {
+        await hand.publish('1', 'a');
+        const [row] = await hand.records();
+        await hand.store.markSent([{ row: row!.row, partition: 2, offset: '7' }]);
+        const run = await hand.store.beginReplay('x');
+        await hand.store.resendNewest(stepOf(run, 9), rowsOf(await select()));
+        await hand.store.markSent([{ row: row!.row, partition, offset }], undefined, true);
+        expect(await hand.store.replayPending(run.replay)).toBe(0);
+        expect(await hand.records()).toEqual([]);
+      },
+    );
+
     describe('on a topic that was made anew', () => {
       /** Two keys at the places that the former topic had, both to go again, and then a newer event of the first. */
       const waiting = async (places: string[]) => {
