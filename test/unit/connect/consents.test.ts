@@ -179,6 +179,53 @@ test('a link that opens once more does so for as long as it would have', async (
   }
 });
 
+test('what came back in another browser once is waited for no longer than before', async () => {
+  const consents = consentsWith();
+  const { address } = await consents.ask(byLink);
+  await consents.open(linkOf(address), 'browser');
+  const back = { token: 'request token', code: 'v', error: null };
+  under.advance(60_000);
+  await consents.returned(back, 'other');
+  under.advance(840_000);
+  expect(await consents.returned(back, 'browser')).toBeNull();
+});
+
+test('a fault of ours is no word of the provider: it is thrown, and ends nothing', async () => {
+  const fails = () => {
+    throw new TypeError('x is undefined');
+  };
+  const consents = consentsWith({ connected: async () => fails() });
+  const carried = await consents.ask({ auth: 'oauth1', user: null, callback: 'oob' });
+  const answer = consents.answer(carried.id, { code: 'v', token: null });
+  await expect(answer).rejects.toThrow('x is undefined');
+  expect(await consents.view(carried.id)).toMatchObject({ step: 'taken', code: null });
+  const { id, address } = await consents.ask(byLink);
+  reply = fails;
+  const asked = consents.ask({ auth: 'oauth1', user: null, callback: 'oob' });
+  await expect(asked).rejects.toBeInstanceOf(TypeError);
+  await expect(consents.open(linkOf(address), 'b')).rejects.toThrow('x is undefined');
+  expect(await consents.view(id)).toMatchObject({ step: 'link', code: null });
+});
+
+test('while a code is traded the consent is seen as taken, and holds no secret any more', async () => {
+  const seen: unknown[] = [];
+  const consents = consentsWith({
+    async connected() {
+      const { id } = await asked;
+      const { body } = (await under.store.findConsent(id))!;
+      seen.push((await consents.view(id)).step, (JSON.parse(body) as { sealed: unknown }).sealed);
+      return null;
+    },
+  });
+  const asked = consents.ask({ auth: 'oauth1', user: null, callback: 'oob' });
+  await consents.answer((await asked).id, { code: 'v', token: null });
+  expect(seen).toEqual(['taken', null]);
+  under.advance(3_600_000);
+  const connection = { auth: 'oauth1', status: 'valid', organizations: [] };
+  const done = { step: 'done', code: null, connection, unseen: [] };
+  expect(await consents.view((await asked).id)).toMatchObject(done);
+});
+
 test.each([
   [{ code: null, error: declined }, 'consent-declined', 'the user declined'],
   [{ code: null, error: null }, 'consent-refused', 'it came back without an answer'],
@@ -287,12 +334,12 @@ describe('a consent whose answer a command carries', () => {
         },
       } as ConsentDoors['server'],
     });
-    for (const callback of ['oob', 'app:/back']) {
+    for (const callback of ['OOB', 'app:/back']) {
       await consents.ask({ auth: 'oauth2', user: null, callback });
       await consents.ask({ auth: 'oauth1', user: null, callback });
     }
     expect(redirects).toEqual(['urn:ietf:wg:oauth:2.0:oob', 'app:/back']);
-    expect(called.map(({ sign }) => sign!.callback)).toEqual(['oob', 'app:/back']);
+    expect(called.map(({ sign }) => sign!.callback)).toEqual(['OOB', 'app:/back']);
   });
 
   test.each([
@@ -478,6 +525,8 @@ test('what is missing to ask for a consent is named', async () => {
       expect.stringContaining(name),
     ]);
   }
+  // OAuth 1 needs no issuer.
+  expect(await without({ server: null })).toMatchObject({ step: 'link', auth: 'oauth1' });
 });
 
 test.each([
