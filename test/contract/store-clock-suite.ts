@@ -134,6 +134,15 @@ export function storeClockSuite(
       expect(await hand.store.holdLease('relay', 'other', leaseMs)).toBe(true);
     });
 
+    test('no named lease is cut that is not longer than four leases', async () => {
+      await hand.store.holdLease('renew c1', 'lives', 4 * leaseMs);
+      await setBack();
+      under.advance(4 * leaseMs - 1);
+      expect(await hand.store.holdLease('renew c1', 'other', leaseMs)).toBe(false);
+      under.advance(1);
+      expect(await hand.store.holdLease('renew c1', 'other', leaseMs)).toBe(true);
+    });
+
     test('what a process told that died is forgotten', async () => {
       await hand.store.shareConditions('dead', [], leaseMs);
       await setBack();
@@ -180,7 +189,9 @@ export function storeClockSuite(
         probe,
       });
       await setBack();
-      under.advance(30_000);
+      under.advance(29_999);
+      expect(await hand.store.take(1)).toEqual([]);
+      under.advance(1);
       expect(await hand.store.take(1)).toHaveLength(1);
     });
 
