@@ -331,6 +331,33 @@ test('delivery that was found paused stays so while nobody answers, and is asked
   expect(watch.conditions()[0]!.detail).not.toContain('paused');
 });
 
+test('delivery that stays paused is asked for once a minute, and by nobody while the provider asked for a pause', async () => {
+  await heard();
+  deliveryStatus = 'Paused';
+  await run(200_000);
+  const asked = confirmations;
+  await run(180_000);
+  expect(confirmations).toBe(asked + 3);
+  pausedMs = 180_000;
+  await run(180_000);
+  expect(confirmations).toBe(asked + 3);
+  pausedMs = 0;
+  await run(5000);
+  expect(confirmations).toBe(asked + 4);
+});
+
+test('delivery that was found paused is not said to be so of a later silence, unless it is found so again', async () => {
+  await heard();
+  deliveryStatus = 'Paused';
+  await run(200_000);
+  expect(watch.conditions()[0]!.detail).toContain('paused');
+  await heard();
+  await run(65_000);
+  answers = false;
+  await run(135_000);
+  expect(watch.conditions()).toMatchObject([{ detail: expect.not.stringContaining('paused') }]);
+});
+
 test('silence goes on, however long nobody says whether delivery is paused', async () => {
   await heard();
   [answers, deliveryStatus] = [false, 'Paused'];
