@@ -3,7 +3,7 @@
 import { problemOf } from '../../../src/operations/provider-api';
 import type { Open } from '../../../src/subscribe/look';
 import { makeSubscriptionsApi } from '../../../src/subscribe/subscriptions';
-import { makeSubscriptionWatch, type SubscriptionWatch } from '../../../src/subscribe/watch';
+import { endLooking, makeSubscriptionWatch, type SubscriptionWatch } from '../../../src/subscribe/watch';
 import { Secret } from '../../../src/tools/secret';
 import { faultOf } from '../../support/scripted-calls';
 import { type Stage, stageRoom } from './stage';
@@ -184,6 +184,43 @@ test('an end by somebody else, and one that is not listed any more, is told unti
   await makeSubscriptionsApi(stage.doors).end('s1');
   await look();
   expect(told()).toEqual([]);
+});
+
+test('the last heartbeat that is told of one that ended is its own, and of one that sent none there is none', async () => {
+  const wanted = { eventTypeId: 'field', displayName: null, user: null };
+  for (const organization of ['4711', '4712']) {
+    const filters = [{ key: 'orgId', values: [organization] }];
+    await makeSubscriptionsApi(stage.doors).create({ ...wanted, filters });
+  }
+  await heard(0);
+  const at = new Date(stage.clock.nowMs()).toISOString();
+  await stage.clock.advance(1000);
+  await heard(1);
+  const ended = stage.calls.listed.get('c1')!.map((one) => ({ ...one, status: 'Terminated' }));
+  stage.calls.listed.set('c1', [ended[0]!, stage.calls.listed.get('c1')![1]!, ended[2]!]);
+  await look();
+  expect(watch.conditions().map(({ detail }) => detail)).toEqual([
+    `Subscription s1 was ended at the provider. Its last heartbeat came at ${at}.`,
+    'Subscription s3 was ended at the provider.',
+  ]);
+});
+
+test('who ends lets another process look at once, and is told where the store is away', async () => {
+  const asked: unknown[][] = [];
+  const endWith = (holdLease: () => Promise<boolean>) =>
+    endLooking({
+      store: {
+        ...stage.store,
+        holdLease: (...lease) => {
+          asked.push(lease);
+          return holdLease();
+        },
+      },
+      holder: 'h',
+    });
+  await endWith(async () => true);
+  expect(asked).toEqual([['subscriptions', 'h', 0]]);
+  await expect(endWith(() => Promise.reject(new Error('away')))).rejects.toThrow('away');
 });
 
 test.each([
