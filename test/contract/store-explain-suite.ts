@@ -486,8 +486,13 @@ export function storeExplainSuite(name: string, open: () => Promise<StoreUnderTe
 
       test('the newest two hundred, and that there are more; a change that is not kept says expired', async () => {
         await hand.put([hintOf('1')]);
-        for (let nth = 0; nth < 201; nth += 1) await hand.observe(nth % 2 === 0 ? terms : { cause: null });
+        for (let nth = 0; nth < 201; nth += 1) {
+          await hand.observe(nth % 2 === 0 ? terms : { cause: null });
+          under.advance(1000);
+        }
         const told = await steps(key);
+        const oldest = told.find(({ step }) => step === 'decided')!;
+        expect(told.find(({ step }) => step === 'left-out')).toMatchObject({ at: oldest.at });
         const count = (wanted: string) => told.filter(({ step }) => step === wanted).length;
         expect(['decided', 'unsent', 'access', 'expired', 'left-out'].map(count)).toEqual([
           200, 200, 100, 100, 1,
