@@ -156,6 +156,29 @@ test('closing waits for what is under way, and then refuses', async () => {
   expect(closed).toBe(true);
 });
 
+test('a store that is idle is closed once its executor is, one that waits for an answer not before that', async () => {
+  const { groups, execute } = asked();
+  let closed = false;
+  const closeExecutor = async () => {
+    await turn();
+    closed = true;
+  };
+  await groupedStore(execute, closeExecutor).close();
+  expect(closed).toBe(true);
+  closed = false;
+  const store = groupedStore(execute, closeExecutor);
+  const last = store.unsentCount();
+  await turn();
+  const closing = store.close();
+  await turn();
+  await turn();
+  expect(closed).toBe(false);
+  groups[0]!.answer([{ value: 5 }]);
+  expect(await last).toBe(5);
+  await closing;
+  expect(closed).toBe(true);
+});
+
 test('closing waits for what has not left yet when the last answer comes', async () => {
   const { groups, execute } = asked();
   let closed = false;
