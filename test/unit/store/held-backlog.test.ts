@@ -26,7 +26,7 @@ function lay({ state, rows }: Omit<Backlog, 'look'>): { folder: string; file: st
     database.run(
       `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?2)
        INSERT INTO outbox (event_id, topic, key, slot, sequence, headers, value, bytes, cause, decided_at, state, log_offset)
-       SELECT ?1 || i, ?1, ?1 || i, i, 1, '[]', '{}', 100, 'x', 0, ?3, '1' FROM n`,
+       SELECT ?1 || i, ?1, ?1 || i, i, 1, '[]', '{}', 100, 'x', 0, ?3, iif(?3 = 3, NULL, '1') FROM n`,
       topic,
       count,
       inState,
