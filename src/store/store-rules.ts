@@ -88,8 +88,8 @@ export const floorBy = (prefix: string, kind: string): string =>
  * aside where another life of the store may have given its number; one that did stays refused where records are gone.
  */
 export const releasedState = (row: string, kind: string): string =>
-  `CASE WHEN ${row}.sequence <= ${floorBy(lostFloorPrefix, kind)} AND ${row}.position IS NOT NULL THEN 3
-    WHEN ${row}.sequence <= ${floorBy(numberFloorPrefix, kind)} AND ${row}.position IS NULL THEN 4 ELSE 0 END`;
+  `CASE WHEN ${row}.sequence <= ${floorBy(lostFloorPrefix, kind)} AND ${row}.log_offset IS NOT NULL THEN 3
+    WHEN ${row}.sequence <= ${floorBy(numberFloorPrefix, kind)} AND ${row}.log_offset IS NULL THEN 4 ELSE 0 END`;
 
 /**
  * Of a key's row `s` in `sequences`: the number of its newest event that was sent, or is to be. Numbers above it were

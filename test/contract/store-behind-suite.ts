@@ -585,22 +585,38 @@ export function storeBehindSuite(name: string, open: () => Promise<StoreUnderTes
       expect(await newest()).toEqual(['equipment/1']);
     });
 
-    test('what was refused, and is released under a number that another log can have had, is published anew', async () => {
-      await hand.publish('1', 'a');
-      await hand.sendAll();
-      await hand.publish('1', 'b');
-      await hand.store.quarantineRecord((await hand.records())[0]!.row, 'record-too-large', '2 MB');
-      await another();
-      await hand.store.allFound();
-      const [entry] = await hand.store.listQuarantine({ limit: 9, after: null });
-      expect(await hand.store.releaseQuarantine(entry!.id)).toBe('released');
-      expect(await hand.records()).toEqual([]);
-      expect(await hand.store.ledger()).toMatchObject({ waiting: 1 });
-      expect(await hand.finish(await hand.take(), draftOf('1', 'b'))).toMatchObject({ outcome: 'published' });
-      expect((await hand.records())[0]!.sequence).toBeGreaterThan(1e12);
-      await hand.sendAll();
-      expect(await hand.ledgerAtRest()).toMatchObject({ merged: 1, published: 1 });
-    });
+    test.each([
+      ['decided', async () => {}],
+      [
+        'in the embedded log alone',
+        async () => {
+          await hand.store.markSent([{ row: (await hand.records())[0]!.row, partition: null, offset: null }]);
+          await hand.store.resendLogged(0, 1000);
+          await hand.store.markSent([{ row: (await hand.records())[0]!.row, partition: 0, offset: '1' }]);
+        },
+      ],
+    ])(
+      'what was %s, refused, and is released under a number that another log can have had, is published anew',
+      async (_where, log) => {
+        await hand.publish('1', 'a');
+        await hand.sendAll();
+        await hand.publish('1', 'b');
+        await log();
+        await hand.store.quarantineRecord((await hand.records())[0]!.row, 'record-too-large', '2 MB');
+        await another();
+        await hand.store.allFound();
+        const [entry] = await hand.store.listQuarantine({ limit: 9, after: null });
+        expect(await hand.store.releaseQuarantine(entry!.id)).toBe('released');
+        expect(await hand.records()).toEqual([]);
+        expect(await hand.store.ledger()).toMatchObject({ waiting: 1 });
+        expect(await hand.finish(await hand.take(), draftOf('1', 'b'))).toMatchObject({
+          outcome: 'published',
+        });
+        expect((await hand.records())[0]!.sequence).toBeGreaterThan(1e12);
+        await hand.sendAll();
+        expect(await hand.ledgerAtRest()).toMatchObject({ merged: 1, published: 1 });
+      },
+    );
 
     test('access that was refused, and is released under a number that another log can have had, is told above it', async () => {
       await hand.put([hintOf('1')]);
