@@ -20,7 +20,7 @@ export interface ProofParts {
   /** Calls with the token as it is. */
   plain: Line;
   /** Puts the renewal of tokens around a line, where they can be renewed. */
-  renewed(line: Line): Line;
+  renewed(line: Line, show: ShowToken): Line;
   /** Needs the user's token and costs the least. */
   catalogUrl: URL;
   timeoutMs: number;
@@ -47,15 +47,16 @@ export function makeProvenLine({ plain, renewed, catalogUrl, timeoutMs }: ProofP
   /** Whose token a 401 refused, and what is known of it beyond what it says itself. */
   const refused = new WeakMap<Exchange, Connection>();
   const verdicts = new WeakMap<Exchange, Verdict>();
-  const line = renewed({
+  const { show, showClient, listed } = makeShowings({ plain, catalogUrl, timeoutMs });
+  const noting: Line = {
     verdictOf: plain.verdictOf,
     async exchange(request, attempt) {
       const exchange = await plain.exchange(request, attempt);
       if (exchange.status === 401 && request.connection !== null) refused.set(exchange, request.connection);
       return exchange;
     },
-  });
-  const { show, showClient, listed } = makeShowings({ plain, catalogUrl, timeoutMs });
+  };
+  const line = renewed(noting, show);
 
   const wayOf = (connectionId: string): Way => ({
     code: 'catalog-unavailable',

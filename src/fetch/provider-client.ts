@@ -32,7 +32,7 @@ import {
 } from './pages';
 import { makePausingLine } from './pausing-line';
 import { makeProbeOrganization } from './probe-organization';
-import { makeProvenLine } from './proven-line';
+import { makeProvenLine, type ShowToken } from './proven-line';
 import { makeProviderData } from './provider-data';
 import { noConnection } from './reach';
 import { makeReadResource } from './read-resource';
@@ -197,7 +197,8 @@ function joinParts(options: ProviderOptions, doors: ProviderDoors) {
   const sent = makeLine({ options, doors, client, signer, isEquipment: equipment.holds });
   const { renewal, pause } = doors;
   const plain = pause === undefined ? sent : makePausingLine(sent, pause, clock);
-  const renewed = (calls: Line) => (renewal === undefined ? calls : makeRenewingLine(calls, renewal, clock));
+  const renewed = (calls: Line, show: ShowToken) =>
+    renewal === undefined ? calls : makeRenewingLine(calls, renewal, show, clock);
   const proven = makeProvenLine({ plain, renewed, catalogUrl: catalogAddress, timeoutMs });
   const line = doors.refused === undefined ? proven : makeHeardLine(proven, doors.refused);
   const ask = makeAsk(line);

@@ -1,24 +1,30 @@
 /**
  * Every call is made with the token that is good now: renewed ahead of its end, and after a 401 renewed and called once
- * more. However many calls find their token refused, it is renewed once; and one that was given a moment ago is not renewed for a
- * 401 that it met before, which is then none of the token's. Who renews it, and how, is decided elsewhere.
+ * more. However many calls find their token refused, it is renewed once; and one that a renewal gave a moment ago in vain is shown
+ * elsewhere first: a 401 of one address alone is none of the token's. Who renews it, and how, is decided elsewhere.
  */
 import type { Connection } from '../model/connection';
 import type { Renewed, TokenRenewal } from '../model/consent';
 import type { Clock } from '../tools/clock';
 import type { Secret } from '../tools/secret';
-import type { Line } from './ask';
+import type { Line, Request } from './ask';
 import type { Attempt, Cut } from './attempt';
 import type { Verdict } from './classify';
 import type { Exchange } from './client';
+import type { ShowToken } from './proven-line';
 
-/** So long a token that was renewed in vain is left as it is. */
+/** So long a token that was given in vain is not renewed without a look elsewhere. */
 const inVainMs = 60_000;
 
 type Unrenewed = Exclude<Renewed, { connection: unknown }> | Cut;
 
-/** A token that a renewal gave, and that was refused all the same, is renewed after 60 s at the earliest. Throws what `line` throws. */
-export function makeRenewingLine(line: Line, renewal: TokenRenewal, clock: Pick<Clock, 'steadyMs'>): Line {
+/** For 60 s a token that a renewal gave in vain is renewed only where `show` finds it refused as well. Throws what `line` throws. */
+export function makeRenewingLine(
+  line: Line,
+  renewal: TokenRenewal,
+  show: ShowToken,
+  clock: Pick<Clock, 'steadyMs'>,
+): Line {
   /** By connection, the last that a renewal gave and that was refused where it was called with. */
   const inVain = new Map<string, { token: Secret; atMs: number }>();
   /** What is known of an exchange beyond what it says itself. */
@@ -37,6 +43,12 @@ export function makeRenewingLine(line: Line, renewal: TokenRenewal, clock: Pick<
     return last?.token.open() === token.open() && clock.steadyMs() - last.atMs < inVainMs;
   }
 
+  async function isRefusedElsewhere({ connection, url }: Request, attempt: Attempt): Promise<boolean> {
+    await attempt.paid();
+    const shown = await attempt.during(show(connection!, url));
+    return typeof shown !== 'string' && shown.kind === 'reauthorize';
+  }
+
   return {
     async exchange(request, attempt) {
       const { connection } = request;
@@ -46,7 +58,7 @@ export function makeRenewingLine(line: Line, renewal: TokenRenewal, clock: Pick<
       const asked = { ...request, connection: ready.connection };
       const first = await line.exchange(asked, attempt);
       if (first.status !== 401 || line.verdictOf(first, asked).kind !== 'reauthorize') return first;
-      if (wasInVain(ready.connection)) return first;
+      if (wasInVain(ready.connection) && !(await isRefusedElsewhere(asked, attempt))) return first;
       const renewed = await attempt.during(renewal.renew(ready.connection));
       if (!isRenewed(renewed)) return unrenewed(renewed, ready.connection, first);
       attempt.cost.resends += 1;

@@ -58,14 +58,12 @@ function stage(answers: Record<string, number | ((token: string) => number)>, re
   };
   const line = makeProvenLine({
     plain,
-    renewed: (calls) =>
+    renewed: (calls, show) =>
       renew === undefined
         ? calls
-        : makeRenewingLine(
-            calls,
-            { current: (known) => known, renew: async () => renew() },
-            { steadyMs: () => 0 },
-          ),
+        : makeRenewingLine(calls, { current: (known) => known, renew: async () => renew() }, show, {
+            steadyMs: () => 0,
+          }),
     catalogUrl,
     timeoutMs: 5000,
   });

@@ -17,6 +17,14 @@ let refuses: (path: string, token: string) => boolean;
 
 let line: Line;
 
+/** What was shown elsewhere. */
+let shown: string[] = [];
+
+const verdictOf = (isRefused: boolean): Verdict =>
+  isRefused
+    ? { kind: 'reauthorize', connectionId: 'c1', message: null, sealedToken: '' }
+    : { kind: 'not-modified', connectionId: 'c1' };
+
 const makeLine = () =>
   makeRenewingLine(
     {
@@ -24,10 +32,7 @@ const makeLine = () =>
         const status = refuses(url.pathname, connection!.token.open()) ? 401 : 200;
         return { status, headers: {}, body: Buffer.from(''), wireBytes: 0 };
       },
-      verdictOf: ({ status }: Exchange): Verdict =>
-        status === 401
-          ? { kind: 'reauthorize', connectionId: 'c1', message: null, sealedToken: '' }
-          : { kind: 'not-modified', connectionId: 'c1' },
+      verdictOf: ({ status }: Exchange) => verdictOf(status === 401),
     },
     {
       current: () => held,
@@ -36,6 +41,10 @@ const makeLine = () =>
         held = { ...held, token: new Secret(`token-${renewals}`) };
         return { connection: held };
       },
+    },
+    async ({ token }, refusedAt) => {
+      shown.push(`${token.open()}, refused at ${refusedAt?.pathname}`);
+      return verdictOf(refuses('/catalog', token.open()));
     },
     { steadyMs: () => nowMs },
   );
@@ -52,6 +61,7 @@ beforeEach(() => {
   line = makeLine();
   nowMs = 1_000_000;
   renewals = 0;
+  shown = [];
   held = { connectionId: 'c1', token: new Secret('token-0') } as Connection;
   refuses = (path) => path === '/unlicensed';
 });
@@ -59,6 +69,7 @@ beforeEach(() => {
 test('a 401 that the renewed token meets as well is renewed for once a minute', async () => {
   for (let times = 0; times < 3; times += 1) expect(await ask('/unlicensed')).toBe(401);
   expect(renewals).toBe(1);
+  expect(shown).toEqual(Array.from({ length: 2 }, () => 'token-1, refused at /unlicensed'));
   // Elsewhere it is good.
   expect(await ask('/equipment')).toBe(200);
   nowMs += 59_999;
@@ -67,6 +78,14 @@ test('a 401 that the renewed token meets as well is renewed for once a minute', 
   nowMs += 1;
   await ask('/unlicensed');
   expect(renewals).toBe(2);
+});
+
+test('a token that was renewed in vain and has ended since is renewed at once', async () => {
+  await ask('/unlicensed');
+  refuses = (path, token) => path === '/unlicensed' || token === 'token-1';
+  expect(await ask('/equipment')).toBe(200);
+  expect(renewals).toBe(2);
+  expect(shown).toEqual(['token-1, refused at /equipment']);
 });
 
 test('another token than the one that was renewed in vain is renewed at once', async () => {
