@@ -3,6 +3,7 @@
 // which some are still announced where they were; resources that are removed. Half of the resources change
 // and are announced exactly once, beside what is broken from its beginning to its end, so that nothing later can hide
 // the loss of that one notification.
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Simulator } from '../support/simulator';
 import type { Block } from './check-pages';
 import type { Random } from './random';
@@ -276,4 +277,12 @@ export async function makeLoad(simulator: Simulator, sender: Sender, random: Ran
       return changes;
     },
   };
+}
+
+/** The provider goes on living, but not faster than its deliveries get rid of. */
+export async function goOn(mayGoOn: () => boolean, step: () => Promise<void>, sender: Sender): Promise<void> {
+  while (mayGoOn()) {
+    if (sender.waiting() < 16) await step();
+    await delay(100);
+  }
 }
