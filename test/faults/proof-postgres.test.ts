@@ -18,7 +18,7 @@ describeWithNeighbour(
   () => {
     test(
       'K10: of three processes on one PostgreSQL that is killed as well',
-      () => expectProof(postgresUnderProof, 3),
+      () => expectProof(() => postgresUnderProof(), 3),
       limitWith(900_000, 0, 60 * minuteMs),
     );
   },

@@ -172,6 +172,7 @@ function honest(): ProofEvidence {
       ],
       alerts: [{ alert: '{"name":"B"}' }],
       syncs: [],
+      behind: [],
     },
     explained: [{ address: uri, sent: ['0', '1'].map((offset) => ({ topic, partition: 0, offset })) }],
     openPages: ['A'],

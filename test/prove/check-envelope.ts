@@ -1,10 +1,13 @@
 // Holds what each event that was decided says of itself against its key, its document and the event before it: its topic,
 // its headers, what it calls the change, and of whom its document is. Consumers go by these, also where another event
 // follows. Pure.
-import type { DecidedEvent } from '../support/ledger-checker';
+import type { DecidedEvent, TopicRecord } from '../support/ledger-checker';
 import { documentOf, type Finding, isDeletion, type ProofEvidence } from './check';
 
 type Content = Record<string, unknown>;
+
+/** What an event and its record have in common. */
+type Told = Pick<DecidedEvent, 'topic' | 'key' | 'headers' | 'value'>;
 
 /** Every event whose topic, headers or document do not fit its key or each other. */
 export function checkEnvelopes({ ledger, topics }: ProofEvidence): Finding[] {
@@ -27,18 +30,31 @@ export function checkEnvelopes({ ledger, topics }: ProofEvidence): Finding[] {
   });
 }
 
-const kindIn = ({ key }: DecidedEvent): string => key.split('/')[1] ?? '';
+/** A record as it stands on a topic, of whichever life of a store: what is before it is not known. */
+export function wrongAlone(record: TopicRecord, topics: readonly string[], source: string): string[] {
+  const document = documentOf(record);
+  if (document === null) return ['holds no document'];
+  const due = { ...headersDue(record, document), ce_source: source };
+  const isReconciled = record.headers.some(([name]) => name === 'ce_reconciled');
+  return [
+    ...wrongPlace(record, topics),
+    ...wrongHeaders(record, isReconciled ? { ...due, ce_reconciled: 'true' } : due),
+    ...wrongOwner(record, document),
+  ];
+}
 
-const headerOf = ({ headers }: DecidedEvent, wanted: string): string | undefined =>
+const kindIn = ({ key }: Told): string => key.split('/')[1] ?? '';
+
+const headerOf = ({ headers }: Told, wanted: string): string | undefined =>
   headers.find(([name]) => name === wanted)?.[1];
 
-function wrongPlace(event: DecidedEvent, topics: readonly string[]): string[] {
+function wrongPlace(event: Told, topics: readonly string[]): string[] {
   const due = topics.find((topic) => topic.endsWith(`.${kindIn(event)}.v1`));
   return event.topic === due ? [] : [`is on ${event.topic}, due is ${due ?? 'no topic'}`];
 }
 
 /** Those of one value only. */
-function headersDue(event: DecidedEvent, { observedAt }: Content): Content {
+function headersDue(event: Told, { observedAt }: Content): Content {
   return {
     ce_specversion: '1.0',
     ce_subject: event.key,
@@ -54,7 +70,7 @@ const otherHeaders = ['ce_id', 'ce_sequence', 'ce_type', 'traceparent'];
 const traceparent = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/;
 
 /** Nothing else may stand there, nor anything twice: `ce_reconciled` would say that a sync found what no webhook announced. */
-function wrongHeaders(event: DecidedEvent, due: Content): string[] {
+function wrongHeaders(event: Told, due: Content): string[] {
   const names = event.headers.map(([name]) => name);
   const trace = headerOf(event, 'traceparent') ?? '';
   return [
@@ -92,7 +108,7 @@ function changesDue(event: DecidedEvent, document: Content, previous: DecidedEve
 /** What is deleted has no facts any more. */
 const namesOfDeleted = ['id', 'organizationId', 'observedAt', 'source', 'movedTo'];
 
-function wrongOwner({ key }: DecidedEvent, { id, organizationId }: Content): string[] {
+function wrongOwner({ key }: Told, { id, organizationId }: Content): string[] {
   const [organization, , own] = key.split('/');
   if (organizationId === organization && id === own) return [];
   return [`holds the document of ${id} of ${organizationId}`];

@@ -85,7 +85,7 @@ function checkMarks(
   return found;
 }
 
-function markOf(value: string, markName: string): string {
+export function markOf(value: string, markName: string): string {
   try {
     return String((JSON.parse(value) as Record<string, unknown> | null)?.[markName]);
   } catch {
@@ -97,7 +97,7 @@ function markOf(value: string, markName: string): string {
 const goodLines = ['published', 'merged', 'unchanged', 'waiting'];
 
 /** A later notification of the same resource would hide one that was set aside, or taken for something else. */
-function checkSense(
+export function checkSense(
   { lines }: LedgerEvidence,
   { deliveries }: Tables,
   { firstOf, removed }: Pick<ProofEvidence, 'firstOf' | 'removed'>,

@@ -10,10 +10,30 @@ export const moreFilesMax = 192;
 
 /** What a process holds at rest, how it ended and what it said, who is still told of what, and what was never finished. */
 export function checkRest(evidence: ProofEvidence): Finding[] {
+  return [...checkSent(evidence), ...checkQuiet(evidence, restMsMax)];
+}
+
+export type QuietEvidence = Pick<
+  ProofEvidence,
+  | 'complaints'
+  | 'tables'
+  | 'logs'
+  | 'strangersLet'
+  | 'unexplained503'
+  | 'openPages'
+  | 'expectedPages'
+  | 'postsOf'
+  | 'states'
+  | 'restAfterMs'
+  | 'residentBytes'
+  | 'files'
+>;
+
+/** The same without the records, where rest may take so long. */
+export function checkQuiet(evidence: QuietEvidence, withinMs: number): Finding[] {
   const found: Finding[] = [
     ...evidence.complaints.map((text): Finding => ({ kind: 'end', text })),
     ...checkTasks(evidence),
-    ...checkSent(evidence),
     ...checkLogs(evidence.logs),
   ];
   if (evidence.strangersLet > 0) {
@@ -27,7 +47,7 @@ export function checkRest(evidence: ProofEvidence): Finding[] {
     const text = `on-call sees [${open}] open, the true state is [${expected}]`;
     found.push({ kind: 'page', text: [text, ...evidenceOfPages(evidence)].join('\n  ') });
   }
-  if (evidence.restAfterMs > restMsMax) {
+  if (evidence.restAfterMs > withinMs) {
     found.push({ kind: 'slow', text: `rest came ${evidence.restAfterMs} ms after the last heal` });
   }
   for (const bytes of evidence.residentBytes) {
@@ -48,7 +68,7 @@ export function checkRest(evidence: ProofEvidence): Finding[] {
  * Whatever was announced has been read to its end: a task that is not done would still lead to a read, and one that was set
  * aside never does. What became of its notifications may be on record all the same, so the ledger does not tell.
  */
-function checkTasks({ tables }: ProofEvidence): Finding[] {
+function checkTasks({ tables }: QuietEvidence): Finding[] {
   return tables.tasks
     .filter(({ state }) => state !== 'done')
     .map(({ id, state, lane, address }) => {
@@ -66,8 +86,8 @@ function checkSent({ ledger }: ProofEvidence): Finding[] {
     }));
 }
 
-const sentToKafka = 2;
-const stateNames: Record<number, string> = {
+export const sentToKafka = 2;
+export const stateNames: Record<number, string> = {
   0: 'unsent',
   1: 'in the embedded log',
   3: 'quarantined',
@@ -100,7 +120,7 @@ const isFault = (line: string): boolean =>
   faultLine.test(line) || (!line.startsWith('{') && fatalLine.test(line));
 
 /** For whoever looks for the reason: what on-call was told, and what the store has of the alert and its organization. */
-function evidenceOfPages({ openPages, expectedPages, postsOf, states }: ProofEvidence): string[] {
+function evidenceOfPages({ openPages, expectedPages, postsOf, states }: QuietEvidence): string[] {
   const wrong = [
     ...openPages.filter((page) => !expectedPages.includes(page)),
     ...expectedPages.filter((page) => !openPages.includes(page)),

@@ -272,7 +272,7 @@ const placeOf = ({ topic, partition, offset }: Place): string => `${topic}/${par
 
 const idOf = ({ headers }: TopicRecord): string => headers.find(([name]) => name === 'ce_id')?.[1] ?? '';
 
-function newestByKey(records: readonly TopicRecord[]): Map<string, TopicRecord> {
+export function newestByKey(records: readonly TopicRecord[]): Map<string, TopicRecord> {
   const newest = new Map<string, TopicRecord>();
   for (const record of records) {
     const known = newest.get(record.key);
@@ -282,7 +282,10 @@ function newestByKey(records: readonly TopicRecord[]): Map<string, TopicRecord> 
 }
 
 /** The true sender is answered 204, or 503 for a while, and in time. */
-function checkAnswers({ others, lateAnswers }: ProofEvidence): Finding[] {
+export function checkAnswers({
+  others,
+  lateAnswers,
+}: Pick<ProofEvidence, 'others' | 'lateAnswers'>): Finding[] {
   const found: Finding[] = Object.entries(others)
     .filter(([status, count]) => count > 0 && status !== '0' && status !== '503')
     .map(([status, count]) => ({ kind: 'answer', text: `${count} true deliveries were answered ${status}` }));
@@ -292,7 +295,10 @@ function checkAnswers({ others, lateAnswers }: ProofEvidence): Finding[] {
 }
 
 /** What the service says of its ledger is what its tables say when they are counted by other code. */
-function checkToldLedger({ ledger, toldLedger }: ProofEvidence): Finding[] {
+export function checkToldLedger({
+  ledger,
+  toldLedger,
+}: Pick<ProofEvidence, 'ledger' | 'toldLedger'>): Finding[] {
   if (toldLedger === null) return [];
   const told: Record<string, number> = { ...toldLedger, accepted: toldLedger.accepted ?? 0 };
   const counted: Record<string, number> = { lost: 0, ...ledger.lines, accepted: ledger.journalled };

@@ -32,6 +32,8 @@ export type Load = {
   tellOnceNear(what: string, share: number): Promise<void>;
   /** What must still happen exactly once happens now; then every organization accepts its terms. */
   finish(): Promise<void>;
+  /** Whoever is blocked accepts its terms. */
+  acceptAll(): Promise<void>;
   /** Blocks the organization that nothing else blocks, and notifies of something of its. */
   hold(): Promise<void>;
   /** It accepts its terms. */
@@ -44,6 +46,8 @@ export type Load = {
   keepTerms(isKept: boolean): void;
   /** Who was blocked, and until when; null while it lasts. */
   blocks: (Block & { toMs: number | null })[];
+  /** By first address, the organizations that a resource ever belonged to. */
+  owners: ReadonlyMap<string, ReadonlySet<string>>;
   /** The resources that were announced, by their first address. */
   announced(): Set<string>;
   /** By first address, what tells the contents of a resource apart: first what it was, then each change. */
@@ -69,13 +73,20 @@ const lagMs = 300;
 const keptBack = 50;
 /** Addresses stay for so long at least: each move has every waiting read look for its resource anew. */
 const staysMs = 20_000;
+/** In this share of its steps a machine goes to another organization, where any does. */
+const ownerMoves = 0.04;
 /** One in so many of those that are announced often may be removed, so long after nothing was said of it any more. */
 const removedOneIn = 4;
 const removedAfterMs = 3000;
 /** Of one organization: if twenty went within an hour, the next would be a fault until an operator says otherwise. */
 const removedMax = 15;
 
-export async function makeLoad(simulator: Simulator, sender: Sender, random: Random): Promise<Load> {
+export async function makeLoad(
+  simulator: Simulator,
+  sender: Sender,
+  random: Random,
+  { movesOwners = false }: { movesOwners?: boolean } = {},
+): Promise<Load> {
   const state = await simulator.state();
   const resources: Resource[] = [
     ...state.equipment.map((one) => ({ ...one, addresses: [one.uri], kind: 'equipment' as const })),
@@ -105,6 +116,7 @@ export async function makeLoad(simulator: Simulator, sender: Sender, random: Ran
   const held = random.pick(state.organizations).id;
   const last = random.pick(state.organizations.filter(({ id }) => id !== held)).id;
   const blocks: Load['blocks'] = [];
+  const owners = new Map(resources.map(({ uri, organizationId }) => [uri, new Set([organizationId])]));
   let termsAreKept = false;
   let ending: 'to come' | 'wanted' | 'done' = 'to come';
   let changes = 0;
@@ -167,6 +179,18 @@ export async function makeLoad(simulator: Simulator, sender: Sender, random: Ran
       addresses.push(address);
       firstOf.set(address, uri);
     }
+  }
+
+  /** A machine goes to another organization, which is announced there, where it stands. */
+  async function moveOwner(): Promise<void> {
+    const machines = busy.filter((one) => one.kind === 'equipment' && !doomed.includes(one));
+    const resource = random.pick(machines);
+    const { id } = random.pick(state.organizations);
+    resource.organizationId = id;
+    owners.get(resource.uri)!.add(id);
+    const organization = { '@type': 'Resource', id: Number(id) };
+    await simulator.changeEquipment(resource.id, { organization, notify: false });
+    sender.send([notificationOf(resource)]);
   }
 
   async function tellOnceNear(what: string, share: number): Promise<void> {
@@ -240,6 +264,7 @@ export async function makeLoad(simulator: Simulator, sender: Sender, random: Ran
     async step() {
       // Whoever is held stays blocked until it is let go.
       if (ending === 'wanted' && openOf(held) === undefined) await turnLast();
+      if (movesOwners && random.chance(ownerMoves)) await moveOwner();
       const what = random.next();
       if (what < 0.8) await tellMany();
       else if (what < 0.88) await storm();
@@ -252,6 +277,7 @@ export async function makeLoad(simulator: Simulator, sender: Sender, random: Ran
       await tellOnce(untold.length);
       await acceptAll();
     },
+    acceptAll,
     hold: () => block(held),
     release: () => accept(openOf(held)!),
     endTerms: () => {
@@ -262,6 +288,7 @@ export async function makeLoad(simulator: Simulator, sender: Sender, random: Ran
       termsAreKept = isKept;
     },
     blocks,
+    owners,
     announced: () => announced,
     marks,
     onceOnly,

@@ -1,3 +1,4 @@
+// `npm run prove -- --restores N --seed S --store sqlite|postgres --processes N` replaces the store so often instead.
 // `npm run prove -- --kills N --seed S --store sqlite|postgres --processes N --minutes M`: runs the proof, prints what was
 // done and what was found as a table, and exits with 1 when a promise is broken, or when a named step or a neighbour's
 // fall that belongs to the proof was never come to, unless `--partial` says that this is enough.
@@ -5,9 +6,10 @@ import { parseArgs } from 'node:util';
 import { cleanUp } from '../support/service';
 import type { Finding } from './check';
 import { type ProofReport, prove } from './prove';
+import { proveRestores, type RestoresReport } from './prove-restores';
 import { postgresUnderProof, type StoreUnderProof, sqliteUnderProof } from './store';
 
-const usage = `npm run prove -- [--kills N] [--seed S] [--store sqlite|postgres] [--processes N] [--minutes M] [--partial] [--json]`;
+const usage = `npm run prove -- [--kills N] [--seed S] [--store sqlite|postgres] [--processes N] [--minutes M] [--partial] [--json]\nnpm run prove -- --restores N [--seed S] [--store sqlite|postgres] [--processes N] [--json]`;
 
 function fail(text: string): never {
   process.stderr.write(`${text}\n${usage}\n`);
@@ -29,6 +31,7 @@ function asked() {
         store: { type: 'string', default: 'sqlite' },
         processes: { type: 'string', default: '1' },
         minutes: { type: 'string', default: '0' },
+        restores: { type: 'string' },
         partial: { type: 'boolean', default: false },
         json: { type: 'boolean', default: false },
       },
@@ -39,7 +42,7 @@ function asked() {
 }
 
 function storeOf(name: string, processes: number): () => Promise<StoreUnderProof> {
-  if (name === 'postgres') return postgresUnderProof;
+  if (name === 'postgres') return () => postgresUnderProof();
   if (name !== 'sqlite') return fail('--store takes sqlite or postgres');
   if (processes !== 1) return fail('one process at a time may have an SQLite store');
   return sqliteUnderProof;
@@ -91,6 +94,10 @@ export function tableOf(report: ProofReport): string {
     ['  and saw after', `${report.paged.afterMs} ms`],
     ['on-call saw the true state after', `${report.pagesAfterMs} ms`],
   ];
+  return inColumns(rows);
+}
+
+function inColumns(rows: [string, string | number][]): string {
   const width = Math.max(...rows.map(([name]) => name.length));
   return rows.map(([name, value]) => `${name.padEnd(width)}  ${value}`).join('\n');
 }
@@ -117,7 +124,7 @@ function violationsOf(findings: Finding[]): [string, number][] {
  * What was found, a finding a line, fifty at most, and where all that they were found in is kept. How a process ended, or
  * that it did not start, comes first: the others may follow from that.
  */
-export const findingsOf = ({ findings, keptIn }: ProofReport): string[] => [
+export const findingsOf = ({ findings, keptIn }: Pick<ProofReport, 'findings' | 'keptIn'>): string[] => [
   ...findings
     .toSorted((one, other) => Number(other.kind === 'end') - Number(one.kind === 'end'))
     .slice(0, 50)
@@ -143,8 +150,48 @@ export function verdictOf(
   };
 }
 
+/** The report of the proof of restored stores for a terminal. */
+export function restoresTableOf(report: RestoresReport): string {
+  const rows: [string, string | number][] = [
+    ['seed', report.seed],
+    ['store, processes', `${report.store}, ${report.processes}`],
+    ...Object.entries(report.lives),
+    ['processes killed by SIGKILL beside that', report.kills],
+    ...Object.entries(report.broken)
+      .sort()
+      .map(([what, count]): [string, number] => [`  ${what}`, count]),
+    ['resources; changes; removals', `${report.resources}; ${report.changes}; ${report.removed}`],
+    ['notifications accepted; in the last life', `${report.accepted}; ${report.acceptedLast}`],
+    ['records; repeats of the same bytes', `${report.records}; ${report.repeats}`],
+    ['events whose number was found taken', report.setAside],
+    ...violationsOf(report.findings),
+    ['rest after the last heal', `${report.restAfterMs} ms`],
+  ];
+  return inColumns(rows);
+}
+
+async function runRestores(words: ReturnType<typeof asked>, count: string): Promise<void> {
+  const processes = numberOf('processes', words.processes, 1);
+  const store = storeOf(words.store, processes);
+  const report = await proveRestores({
+    seed: numberOf('seed', words.seed, 0),
+    restores: numberOf('restores', count, 1),
+    strikes: 2,
+    processes,
+    store: words.store === 'postgres' ? () => postgresUnderProof(true) : store,
+    tell: (line) => process.stderr.write(`${line}\n`),
+  });
+  await cleanUp();
+  const { length } = report.findings;
+  const line = length > 0 ? `${length} violations` : 'no violation';
+  const text = [restoresTableOf(report), ...findingsOf(report), line].join('\n');
+  process.stdout.write(`${words.json ? JSON.stringify(report) : text}\n`);
+  process.exit(length > 0 ? 1 : 0);
+}
+
 async function run(): Promise<void> {
   const words = asked();
+  if (words.restores !== undefined) return runRestores(words, words.restores);
   const processes = numberOf('processes', words.processes, 1);
   const report = await prove({
     seed: numberOf('seed', words.seed, 0),

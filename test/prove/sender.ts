@@ -51,6 +51,8 @@ export type Sender = {
   nextAccepted(): Promise<void>;
   /** True as soon as everything queued was accepted; false when something is not `withinMs` later. */
   settled(withinMs: number): Promise<boolean>;
+  /** Resolves when each post that is under way now has ended: nobody who is dead by now will be heard after it. */
+  heard(): Promise<unknown>;
   /** Repeats nothing any more. */
   end(): void;
 };
@@ -88,6 +90,7 @@ export function startSender(
   };
   const queue: { notifications: Notification[]; stranger: boolean }[] = [];
   const ownDelayMs = watchOwnDelay();
+  const underWay = new Set<Promise<unknown>>();
   let busy = 0;
   let ended = false;
   let tellAccepted: (() => void)[] = [];
@@ -123,7 +126,10 @@ export function startSender(
       const target = random.pick(targets());
       const sinceMs = Date.now();
       const delayedMs = ownDelayMs();
-      const status = await post(target, notifications, authorization);
+      const posting = post(target, notifications, authorization);
+      underWay.add(posting);
+      const status = await posting;
+      underWay.delete(posting);
       log.tries += 1;
       countAddresses(log.triedByAddress, notifications);
       const tookMs = Date.now() - sinceMs - (ownDelayMs() - delayedMs);
@@ -168,6 +174,7 @@ export function startSender(
     sendAsStranger: enqueue(true),
     waiting: () => queue.length + busy,
     nextAccepted: () => new Promise((resolve) => tellAccepted.push(resolve)),
+    heard: () => Promise.all(underWay),
     end() {
       ended = true;
       queue.length = 0;

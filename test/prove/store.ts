@@ -1,13 +1,16 @@
 // The store under proof, from outside: its setting, its tables as they are, and ways to take it away for a while.
-import { join } from 'node:path';
+import { execFile } from 'node:child_process';
+import { cpSync, rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import { type Row, type Tables, tablesBy } from '../support/evidence';
-import { startPostgres } from '../support/postgres';
+import { installedPrograms, startPostgres } from '../support/postgres';
 import { temporaryFolder } from '../support/service';
 
-/** What is known of organizations and alerts, and the syncs that ran, as rows; the same in every store. */
-export type States = Record<'organizations' | 'history' | 'alerts' | 'syncs', Row[]>;
+/** What is known of organizations and alerts, the syncs that ran, and what says that it is behind its topics, as rows; the same in every store. */
+export type States = Record<'organizations' | 'history' | 'alerts' | 'syncs' | 'behind', Row[]>;
 
 async function statesBy(ask: (sql: string) => Promise<Row[]>): Promise<States> {
   return {
@@ -15,8 +18,19 @@ async function statesBy(ask: (sql: string) => Promise<Row[]>): Promise<States> {
     history: await ask('SELECT * FROM organization_history ORDER BY organization_id, epoch'),
     alerts: await ask('SELECT alert FROM alerts ORDER BY fingerprint'),
     syncs: await ask('SELECT * FROM sync_runs'),
+    behind: await ask(`SELECT * FROM meta WHERE name IN ('behind', 'reading-on')`),
   };
 }
+
+/** Backups as the README takes them, and the way back. */
+export type Backups = {
+  /** Whether one may be taken while processes serve; else all must have ended. */
+  whileServed: boolean;
+  /** Its place. */
+  take(): Promise<string>;
+  /** All processes have ended. The store is as that backup has it; null: it is a new one. */
+  replace(backup: string | null): Promise<void>;
+};
 
 export type StoreUnderProof = {
   name: 'sqlite' | 'postgres';
@@ -27,11 +41,13 @@ export type StoreUnderProof = {
   states(): Promise<States>;
   /** Kills the store's own process and starts it again after `downMs`; null where it has none. */
   crash: ((downMs: number) => Promise<void>) | null;
+  backups: Backups;
   stop(): Promise<void>;
 };
 
 export async function sqliteUnderProof(): Promise<StoreUnderProof> {
   const file = join(temporaryFolder(), 'tramline.db');
+  const folder = dirname(file);
   async function read<Found>(by: (ask: (sql: string) => Promise<Row[]>) => Promise<Found>): Promise<Found> {
     const database = new DatabaseSync(file);
     try {
@@ -46,13 +62,29 @@ export async function sqliteUnderProof(): Promise<StoreUnderProof> {
     tables: () => read(tablesBy),
     states: () => read(statesBy),
     crash: null,
+    backups: {
+      whileServed: false,
+      async take() {
+        const backup = join(temporaryFolder(), 'backup');
+        cpSync(folder, backup, { recursive: true });
+        return backup;
+      },
+      async replace(backup) {
+        for (const end of ['', '-wal', '-shm']) rmSync(`${file}${end}`, { force: true });
+        if (backup !== null) cpSync(backup, folder, { recursive: true });
+      },
+    },
     stop: async () => {},
   };
 }
 
-export async function postgresUnderProof(): Promise<StoreUnderProof> {
+const run = promisify(execFile);
+
+/** `isInstalled`: the server that the system installed, which has programs for backups. */
+export async function postgresUnderProof(isInstalled = false): Promise<StoreUnderProof> {
   // Settings of its own: a server that somebody else owns must not be killed.
-  const server = await startPostgres({ settings: { synchronous_commit: 'on' } });
+  const settings = { synchronous_commit: 'on' };
+  const server = await startPostgres(isInstalled ? { settings, installed: true } : { settings });
   const database = await server.createDatabase();
   const ask = async (sql: string) => (await server.query(sql, database)) as Row[];
   return {
@@ -64,6 +96,22 @@ export async function postgresUnderProof(): Promise<StoreUnderProof> {
       await server.kill();
       await delay(downMs);
       await server.restart();
+    },
+    backups: {
+      whileServed: true,
+      async take() {
+        const file = join(temporaryFolder(), 'backup.dump');
+        const words = ['--format=custom', `--file=${file}`, server.url(database)];
+        await run(join(installedPrograms()!, 'pg_dump'), words);
+        return file;
+      },
+      async replace(backup) {
+        await server.dropDatabase(database);
+        await server.query(`CREATE DATABASE ${database}`);
+        if (backup === null) return;
+        const words = ['--exit-on-error', `--dbname=${server.url(database)}`, backup];
+        await run(join(installedPrograms()!, 'pg_restore'), words);
+      },
     },
     stop: () => server.stop(),
   };

@@ -66,6 +66,9 @@ function eventOf(row: Row): DecidedEvent {
   };
 }
 
+/** Its kind and id: what went to another organization has another key there. */
+const resourceOf = ({ key }: Row): string => String(key).replace(/^[^/]*/, '');
+
 function embeddedRecord(row: Row): TopicRecord {
   const { topic, key, headers, value } = eventOf(row);
   return { topic, partition: 0, offset: String(row.position), key, headers, value };
@@ -92,11 +95,13 @@ function linesOf(tables: Tables): Record<string, number> {
       return [String(id), due_at !== null && blocked.has(lane!) ? 'parked' : 'waiting'];
     }),
   );
+  // What was set aside is told by what its resource became after it.
+  const newest = new Map(tables.outbox.map((row) => [resourceOf(row), Number(row.id)]));
   const becameOf = new Map(
-    tables.outbox.map(({ event_id, state }) => [
-      event_id,
-      { 0: 'waiting', 3: 'quarantined', 4: 'waiting' }[Number(state)] ?? 'published',
-    ]),
+    tables.outbox.map((row) => {
+      const again = newest.get(resourceOf(row))! > Number(row.id) ? 'merged' : 'waiting';
+      return [row.event_id, { 0: 'waiting', 3: 'quarantined', 4: again }[Number(row.state)] ?? 'published'];
+    }),
   );
   const reads = Map.groupBy(tables.reads, (read) => String(read.task_id));
   for (const hint of tables.hints) {

@@ -57,7 +57,7 @@ export function checkLedger(evidence: LedgerEvidence): Violation[] {
 export const repeatsIn = (records: readonly TopicRecord[]): number =>
   records.length - new Set(records.map((record) => headerOf(record, 'ce_id'))).size;
 
-function checkLines({ acceptedBySender, journalled, lines }: LedgerEvidence): Violation[] {
+export function checkLines({ acceptedBySender, journalled, lines }: LedgerEvidence): Violation[] {
   const found: Violation[] = [];
   const sum = Object.values(lines).reduce((total, count) => total + count, 0);
   if (journalled < acceptedBySender) {
@@ -73,7 +73,7 @@ function checkLines({ acceptedBySender, journalled, lines }: LedgerEvidence): Vi
 }
 
 /** What a read became is still there; the embedded log is made of the same rows and would miss it as well. */
-function checkDecided({ journalledEvents, events }: LedgerEvidence): Violation[] {
+export function checkDecided({ journalledEvents, events }: LedgerEvidence): Violation[] {
   const decided = new Set(events.map(({ eventId }) => eventId));
   return journalledEvents
     .filter((id) => !decided.has(id))
@@ -105,7 +105,7 @@ function checkTopic({ events, records }: LedgerEvidence): Violation[] {
  * First appearances of each key in sequence order, and the last record by offset has the highest sequence. Between partitions
  * there is no order at all, so a key has one.
  */
-function checkOrder({ records }: LedgerEvidence): Violation[] {
+export function checkOrder({ records }: LedgerEvidence): Violation[] {
   const found: Violation[] = [];
   for (const [key, ofKey] of Map.groupBy(records, (record) => `${record.topic} ${record.key}`)) {
     const seen = new Set<string>();
@@ -133,11 +133,14 @@ function byOffset(left: TopicRecord, right: TopicRecord): number {
   return left.partition - right.partition || Number(BigInt(left.offset) - BigInt(right.offset));
 }
 
-function headerOf(record: TopicRecord, wanted: string): string {
+export function headerOf(record: TopicRecord, wanted: string): string {
   return record.headers.find(([name]) => name === wanted)?.[1] ?? '';
 }
 
-function sameBytes(record: TopicRecord, event: DecidedEvent): boolean {
+export function sameBytes(
+  record: TopicRecord,
+  event: Pick<DecidedEvent, 'topic' | 'key' | 'value' | 'headers'>,
+): boolean {
   return (
     record.topic === event.topic &&
     record.key === event.key &&
@@ -146,6 +149,6 @@ function sameBytes(record: TopicRecord, event: DecidedEvent): boolean {
   );
 }
 
-function where({ topic, partition, offset }: TopicRecord): string {
+export function where({ topic, partition, offset }: TopicRecord): string {
   return `${topic}/${partition}@${offset}`;
 }

@@ -24,6 +24,8 @@ export type Failpoint =
   | 'S10 marked'
   | 'A1 alert saved'
   | 'A2 alert posted'
+  | 'R1 found'
+  | 'R2 read on'
   | 'stray rejection'
   | 'store hangs';
 
@@ -87,6 +89,16 @@ function aroundStore(store: Store): Store {
       // A mark may be made again: it is written with what comes next.
       if (failpoint === 'S10 marked') await store.ready();
       await die('S10 marked');
+    },
+    // What stands on the topics is noted a page at a time.
+    async noteFound(...given: Parameters<Store['noteFound']>) {
+      const others = await store.noteFound(...given);
+      await die('R1 found');
+      return others;
+    },
+    async allFound() {
+      await store.allFound();
+      await die('R2 read on');
     },
     async saveAlerts(...given: Parameters<Store['saveAlerts']>) {
       await store.saveAlerts(...given);
