@@ -1,7 +1,8 @@
 // The proof, small enough for every run of the tests: sixty processes killed by SIGKILL, told to end and stopped at named
 // steps too, and every other way of breaking, each with something on its way that was announced once only.
 import { prove } from './prove';
-import { findingsOf, tableOf } from './run';
+import { proveRestores } from './prove-restores';
+import { findingsOf, restoresTableOf, tableOf } from './run';
 import { failpoints } from './steps';
 import type { StoreUnderProof } from './store';
 
@@ -30,4 +31,22 @@ export async function expectProof(store: () => Promise<StoreUnderProof>, process
   expect(Object.keys(report.onceNear)).toEqual(expect.arrayContaining(kinds));
   expect(Math.min(...report.onceByQuarter)).toBeGreaterThan(0);
   process.stdout.write(`${tableOf(report)}\n`);
+}
+
+/** The proof of restored stores, as small: of some lives of each store, after which it is a backup of itself or a new one. */
+export async function expectRestores(
+  store: () => Promise<StoreUnderProof>,
+  processes: number,
+  seed: number,
+): Promise<void> {
+  const report = await proveRestores({ seed, restores: 3, strikes: 1, processes, store });
+  const table = restoresTableOf(report);
+  if (report.findings.length > 0) throw new Error([...findingsOf(report), table].join('\n'));
+  expect(report.lives['restored backups']).toBeGreaterThan(0);
+  expect(report.lives['new stores']).toBeGreaterThan(0);
+  expect(report.acceptedLast).toBeGreaterThan(0);
+  expect(report.accepted).toBeGreaterThan(report.acceptedLast);
+  // Numbers that a former life gave were found.
+  expect(report.setAside).toBeGreaterThan(0);
+  process.stdout.write(`${table}\n`);
 }
