@@ -2,6 +2,7 @@
 // of reading on or of the path, or with one that stands still at such a step while the others go on. All run at its end.
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Failpoint } from '../support/serve-with-failpoints';
+import type { Chaos } from './chaos';
 import type { Random } from './random';
 import type { Actor, Stage } from './stage';
 import { works } from './steps';
@@ -23,9 +24,9 @@ const standsAt: Failpoint[] = ['S7 fetched', 'S7 fetched', 'R1 found', 'S9 ackno
 const stepWaitMs = 6000;
 
 /** Says what was done. Whoever ends without being asked to is a complaint. */
-export async function beginLife(stage: Stage, random: Random): Promise<string> {
+export async function beginLife(stage: Stage, random: Random, chaos: Chaos): Promise<string> {
   const how = random.pick([begin, killSoon, killSoon, killAtStep, killAtStep, standStill]);
-  return how(stage, random);
+  return how(stage, random, chaos);
 }
 
 const startAll = (stage: Stage, actors: Actor[] = stage.actors) =>
@@ -73,21 +74,23 @@ async function killAtStep(stage: Stage, random: Random): Promise<string> {
 }
 
 /** It goes on when the others have had time to do what it began. */
-async function standStill(stage: Stage, random: Random): Promise<string> {
+async function standStill(stage: Stage, random: Random, chaos: Chaos): Promise<string> {
   const actor = random.pick(stage.actors.filter(works));
   const failpoint = random.pick(standsAt);
   await stage.start(actor, { failpoint, signal: 'SIGSTOP' });
-  const { pid, lines } = actor.service!;
+  const { lines } = actor.service!;
   const isThere = () => lines().some((line) => line.startsWith('{"failpoint"'));
   const others = startAll(
     stage,
     stage.actors.filter((other) => other !== actor),
   );
-  for (let waited = 0; waited < stepWaitMs && !isThere(); waited += 50) await delay(50);
+  for (let waited = 0; waited < stepWaitMs && !isThere(); waited += 20) await delay(20);
+  // It has stopped itself, or is stopped where it is.
+  chaos.standStill(actor);
   await others;
   const isLong = random.chance(0.5);
-  if (isThere()) await delay(isLong ? random.between(3000, 6000) : random.between(200, 1500));
-  if (isThere()) process.kill(pid, 'SIGCONT');
+  await delay(isLong ? random.between(3000, 6000) : random.between(200, 1500));
+  chaos.goOn(actor);
   await delay(random.between(0, 1000));
   await end(actor);
   await stage.start(actor);

@@ -22,6 +22,9 @@ export type Chaos = {
   counts: Record<string, number>;
   /** Whether that receiver has been stopped by SIGSTOP at any time since then, in milliseconds since the epoch. */
   stoppedSince(address: string, sinceMs: number): boolean;
+  /** By SIGSTOP or SIGCONT, for whoever breaks something else meanwhile. */
+  standStill(actor: Actor): void;
+  goOn(actor: Actor): void;
   /** What happened to a process at a named step, and what had to. */
   reached: Set<string>;
   planned: string[];
@@ -346,6 +349,14 @@ export function makeChaos(options: ChaosOptions): Chaos {
     sentAgain: () => sentAgain,
     missing: () => [...queue.map(nameOf), ...falls],
     counts,
+    standStill(actor) {
+      stoppedUntilMs.set(addressOf(actor), Number.POSITIVE_INFINITY);
+      process.kill(actor.service!.pid, 'SIGSTOP');
+    },
+    goOn(actor) {
+      process.kill(actor.service!.pid, 'SIGCONT');
+      stoppedUntilMs.set(addressOf(actor), Date.now());
+    },
     stoppedSince: (address, sinceMs) => (stoppedUntilMs.get(address) ?? 0) >= sinceMs,
     reached,
     planned,

@@ -1,10 +1,13 @@
 // The lives of a store under proof: backups that are taken of it, and that it is replaced by one of them, or by a new one,
 // while the load goes on. What it holds then, and what was accepted by then, is remembered for the checker.
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Tables } from '../support/evidence';
+import type { SimulatorFault } from '../support/simulator';
 import { workerOf } from './at-rest';
 import { beginLife } from './begin-life';
+import type { Chaos } from './chaos';
 import type { LifeBegin } from './check-lives';
-import type { Load } from './load';
+import { type Load, lagging } from './load';
 import type { Random } from './random';
 import type { Sender } from './sender';
 import { type Actor, runs, type Stage } from './stage';
@@ -28,25 +31,37 @@ export type LivesOptions = {
   stage: Stage;
   load: Load;
   sender: Sender;
+  chaos: Chaos;
   random: Random;
   tell: (line: string) => void;
 };
 
-/** One in so many stores is a new one. */
-const newOneIn = 4;
+type Kind = 'restored backups' | 'new stores' | 'failovers';
+/** Each of them first, as chance orders them; then these by chance. */
+const kindsOften: Kind[] = ['restored backups', 'restored backups', 'new stores', 'failovers'];
 /** Backups of longer ago are replaced by newer ones. */
 const backupsMax = 4;
 const brokerIsPaused = 0.25;
+const providerIsSlow = 0.5;
 const patienceMs = 60_000;
 
-export function makeLives({ stage, load, sender, random, tell }: LivesOptions): Lives {
+export function makeLives({ stage, load, sender, chaos, random, tell }: LivesOptions): Lives {
   const { backups } = stage.store;
   const counts: Record<string, number> = {};
   const kept: { place: string; changes: number }[] = [];
-  let begin: LifeBegin = nothingYet();
+  let begin: LifeBegin;
   let bad = { kept: false, sent: 0 };
   let blocked: string[] = [];
   let beganAtMs = 0;
+  remember(null);
+
+  const mayBe = (kind: Kind) => kind !== 'failovers' || backups.failOver !== null;
+  const due = [...new Set(kindsOften)].filter(mayBe);
+
+  function nextKind(): Kind {
+    if (due.length === 0) return random.pick(kindsOften.filter(mayBe));
+    return due.splice(random.between(0, due.length - 1), 1)[0]!;
+  }
 
   const note = (what: string) => {
     counts[what] = (counts[what] ?? 0) + 1;
@@ -89,39 +104,60 @@ export function makeLives({ stage, load, sender, random, tell }: LivesOptions): 
       stage.kafka.pause(paused);
       note('  beside a paused broker');
     }
+    const isSlow = random.chance(providerIsSlow);
+    if (isSlow) note('  beside a slow provider');
     await load.tellOnceNear('a replaced store', share);
     await delay(random.between(50, 1200));
-    await killAll();
-    await sender.heard();
-    const backup = kept.length === 0 || random.chance(1 / newOneIn) ? null : random.pick(kept);
-    await backups.replace(backup === null ? null : backup.place);
-    await remember(backup === null);
+    const kind = nextKind();
+    const backup = random.pick(kept).place;
+    if (kind !== 'failovers') await killAll();
+    await stage.simulator.setFaults(isSlow ? [...slowness(random), lagging] : [lagging]);
     const resuming =
       paused === null ? null : delay(random.between(0, 3000)).then(() => stage.kafka.resume(paused));
-    const how = await beginLife(stage, random);
-    await resuming;
-    note(backup === null ? 'new stores' : 'restored backups');
+    note(kind);
+    const how =
+      kind === 'failovers' ? await failOver(backup) : await restore(kind === 'new stores' ? null : backup);
     note(`  ${how}`);
-    tell(`${backup === null ? 'a new store' : 'a restored backup'}, ${how}`);
+    await resuming;
+    await stage.simulator.setFaults([lagging]);
+    tell(`${kind}: ${how}`);
   }
 
-  async function remember(isNew: boolean): Promise<void> {
+  async function failOver(backup: string): Promise<string> {
+    const frozen = random.chance(0.5) ? random.pick(stage.actors) : null;
+    // What was sent to it by then it may still take when it goes on.
+    const triedByAddress = new Map(sender.log.triedByAddress);
+    if (frozen !== null) chaos.standStill(frozen);
+    await backups.failOver!(backup, async (tables) => {
+      await sender.heard();
+      remember(tables);
+      begin.triedByAddress = triedByAddress;
+    });
+    await delay(random.between(0, 2000));
+    if (frozen !== null) chaos.goOn(frozen);
+    return frozen === null ? 'under all that serve' : 'under all that serve, of whom one stood still';
+  }
+
+  async function restore(backup: string | null): Promise<string> {
+    await sender.heard();
+    await backups.replace(backup);
+    remember(backup === null ? null : await stage.store.tables());
+    return beginLife(stage, random, chaos);
+  }
+
+  function remember(tables: Tables | null): void {
     const { log } = sender;
-    const now = {
+    const { deliveries, outbox, organizations } = tables ?? { deliveries: [], outbox: [], organizations: [] };
+    beganAtMs = Date.now();
+    begin = {
+      deliveries: new Set(deliveries.map(({ id }) => String(id))),
+      notifications: deliveries.reduce((sum, { notifications }) => sum + Number(notifications), 0),
+      keys: new Set(outbox.map(({ key }) => String(key))),
       acceptedByAddress: new Map(log.byAddress),
       triedByAddress: new Map(log.triedByAddress),
       accepted: log.accepted,
     };
-    beganAtMs = Date.now();
-    begin = { ...nothingYet(), ...now };
-    bad = { kept: false, sent: log.bad };
-    blocked = [];
-    if (isNew) return;
-    const { deliveries, outbox, organizations } = await stage.store.tables();
-    begin.deliveries = new Set(deliveries.map(({ id }) => String(id)));
-    begin.notifications = deliveries.reduce((sum, { notifications }) => sum + Number(notifications), 0);
-    begin.keys = new Set(outbox.map(({ key }) => String(key)));
-    bad.kept = deliveries.some(({ quarantined }) => Number(quarantined) > 0);
+    bad = { kept: deliveries.some(({ quarantined }) => Number(quarantined) > 0), sent: log.bad };
     blocked = organizations.filter(({ access }) => access !== 'active').map(({ id }) => String(id));
   }
 
@@ -136,16 +172,11 @@ export function makeLives({ stage, load, sender, random, tell }: LivesOptions): 
   };
 }
 
-function nothingYet(): LifeBegin {
-  return {
-    deliveries: new Set(),
-    notifications: 0,
-    keys: new Set(),
-    acceptedByAddress: new Map(),
-    triedByAddress: new Map(),
-    accepted: 0,
-  };
-}
+/** Its first answers come late, each few of them by another time: what was asked for before is heard while topics are read on. */
+const slowness = (random: Random): SimulatorFault[] =>
+  Array.from({ length: 12 }, () => {
+    return { match: {}, times: random.between(1, 6), delayMs: random.between(20, 1500) };
+  });
 
 type Published = { position: number; data: Record<string, unknown> | null };
 

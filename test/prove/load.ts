@@ -4,7 +4,7 @@
 // and are announced exactly once, beside what is broken from its beginning to its end, so that nothing later can hide
 // the loss of that one notification.
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Simulator } from '../support/simulator';
+import type { Simulator, SimulatorFault } from '../support/simulator';
 import type { Block } from './check-pages';
 import type { Random } from './random';
 import type { Notification, Sender } from './sender';
@@ -69,6 +69,7 @@ export type Load = {
 
 /** The provider goes on showing the old content for so long after it has said that something changed. */
 const lagMs = 300;
+export const lagging: SimulatorFault = { match: {}, lagMs };
 /** So many are kept for ways of breaking that come late. */
 const keptBack = 50;
 /** Addresses stay for so long at least: each move has every waiting read look for its resource anew. */
@@ -101,7 +102,7 @@ export async function makeLoad(
   const removed: Resource[] = [];
   let movedAtMs = Date.now();
   let moves = 0;
-  await simulator.setFaults([{ match: {}, lagMs }]);
+  await simulator.setFaults([lagging]);
   const quiet = resources.filter((_, index) => index % 2 === 0);
   const busy = resources.filter((_, index) => index % 2 !== 0);
   const mayGo = busy.filter((_, index) => index % removedOneIn === 0);

@@ -89,7 +89,7 @@ export async function proveRestores(options: RestoresOptions): Promise<RestoresR
       comesToAll: false,
       acceptedBy: (address) => sender.log.byReceiver.get(address) ?? 0,
     });
-    const lives = makeLives({ stage, load, sender, random, tell });
+    const lives = makeLives({ stage, load, sender, chaos, random, tell });
     const parts = { stage, load, sender, chaos, lives, random };
     const loading = goOn(() => goesOn, load.step, sender);
     loading.catch(() => {

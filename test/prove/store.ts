@@ -30,6 +30,11 @@ export type Backups = {
   take(): Promise<string>;
   /** All processes have ended. The store is as that backup has it; null: it is a new one. */
   replace(backup: string | null): Promise<void>;
+  /**
+   * The same while processes serve, as a database does that fails over to a replica which lacks the last commits: nobody is
+   * connected while `between` is told what it will hold; then it is there. Null where a store has no replica.
+   */
+  failOver: ((backup: string, between: (tables: Tables) => Promise<void>) => Promise<void>) | null;
 };
 
 export type StoreUnderProof = {
@@ -73,6 +78,7 @@ export async function sqliteUnderProof(): Promise<StoreUnderProof> {
         for (const end of ['', '-wal', '-shm']) rmSync(`${file}${end}`, { force: true });
         if (backup !== null) cpSync(backup, folder, { recursive: true });
       },
+      failOver: null,
     },
     stop: async () => {},
   };
@@ -87,6 +93,8 @@ export async function postgresUnderProof(isInstalled = false): Promise<StoreUnde
   const server = await startPostgres(isInstalled ? { settings, installed: true } : { settings });
   const database = await server.createDatabase();
   const ask = async (sql: string) => (await server.query(sql, database)) as Row[];
+  const restore = (backup: string, to: string) =>
+    run(join(installedPrograms()!, 'pg_restore'), ['--exit-on-error', `--dbname=${server.url(to)}`, backup]);
   return {
     name: 'postgres',
     environment: { DATABASE_URL: server.url(database) },
@@ -108,9 +116,19 @@ export async function postgresUnderProof(isInstalled = false): Promise<StoreUnde
       async replace(backup) {
         await server.dropDatabase(database);
         await server.query(`CREATE DATABASE ${database}`);
-        if (backup === null) return;
-        const words = ['--exit-on-error', `--dbname=${server.url(database)}`, backup];
-        await run(join(installedPrograms()!, 'pg_restore'), words);
+        if (backup !== null) await restore(backup, database);
+      },
+      async failOver(backup, between) {
+        const replica = `${database}_replica`;
+        await server.query(`CREATE DATABASE ${replica}`);
+        await restore(backup, replica);
+        await server.query(`ALTER DATABASE ${database} ALLOW_CONNECTIONS false`);
+        await server.query(
+          `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${database}'`,
+        );
+        await between(await tablesBy(async (sql) => (await server.query(sql, replica)) as Row[]));
+        await server.dropDatabase(database);
+        await server.query(`ALTER DATABASE ${replica} RENAME TO ${database}`);
       },
     },
     stop: () => server.stop(),
