@@ -1,5 +1,5 @@
 // Holds what stands on the topics against the provider over all lives of a store that was replaced by its backups and by new
-// ones, of which no journal is left but the last one's; and the last life against what was accepted in it. Pure.
+// ones, of which no journal is left but the last one's; and that last life against what was accepted in it. Pure.
 import type { Tables } from '../support/evidence';
 import {
   checkDecided,

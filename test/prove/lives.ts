@@ -41,9 +41,11 @@ type Kind = 'restored backups' | 'new stores' | 'failovers';
 const kindsOften: Kind[] = ['restored backups', 'restored backups', 'new stores', 'failovers'];
 /** Backups of longer ago are replaced by newer ones. */
 const backupsMax = 4;
-const brokerIsPaused = 0.25;
+const brokerIsPaused = 0.4;
 const providerIsSlow = 0.5;
-const patienceMs = 60_000;
+const storeStutters = 0.6;
+const stutterMs = 3000;
+const patienceMs = 180_000;
 
 export function makeLives({ stage, load, sender, chaos, random, tell }: LivesOptions): Lives {
   const { backups } = stage.store;
@@ -94,7 +96,7 @@ export function makeLives({ stage, load, sender, chaos, random, tell }: LivesOpt
       after = page.at(-1)?.position ?? after;
       if (page.length === 0) await delay(200);
     }
-    throw new Error('nothing was published for a minute');
+    throw new Error('nothing was published for three minutes');
   }
 
   async function replace(share: number): Promise<void> {
@@ -123,6 +125,18 @@ export function makeLives({ stage, load, sender, chaos, random, tell }: LivesOpt
     tell(`${kind}: ${how}`);
   }
 
+  /** Some lives begin on a store whose sessions stand still now and then, until the topics have been read on. */
+  async function besideStutter<Done>(work: () => Promise<Done>): Promise<Done> {
+    const { stutter } = stage.store;
+    if (stutter === null || !random.chance(storeStutters)) return work();
+    note('  beside sessions that stand still');
+    const end = await stutter(random);
+    const done = await work();
+    await delay(stutterMs);
+    await end();
+    return done;
+  }
+
   async function failOver(backup: string): Promise<string> {
     const frozen = random.chance(0.5) ? random.pick(stage.actors) : null;
     // What was sent to it by then it may still take when it goes on.
@@ -133,7 +147,7 @@ export function makeLives({ stage, load, sender, chaos, random, tell }: LivesOpt
       remember(tables);
       begin.triedByAddress = triedByAddress;
     });
-    await delay(random.between(0, 2000));
+    await besideStutter(() => delay(random.between(0, 2000)));
     if (frozen !== null) chaos.goOn(frozen);
     return frozen === null ? 'under all that serve' : 'under all that serve, of whom one stood still';
   }
@@ -142,7 +156,7 @@ export function makeLives({ stage, load, sender, chaos, random, tell }: LivesOpt
     await sender.heard();
     await backups.replace(backup);
     remember(backup === null ? null : await stage.store.tables());
-    return beginLife(stage, random, chaos);
+    return besideStutter(() => beginLife(stage, random, chaos));
   }
 
   function remember(tables: Tables | null): void {
@@ -172,10 +186,13 @@ export function makeLives({ stage, load, sender, chaos, random, tell }: LivesOpt
   };
 }
 
-/** Its first answers come late, each few of them by another time: what was asked for before is heard while topics are read on. */
+/** Of a resource by itself, below what the API begins with. */
+const path = '^/(equipment|fieldOperations)/[^/]+$';
+
+/** Its first documents come late, each few of them by another time: what was asked for before is heard while topics are read on. */
 const slowness = (random: Random): SimulatorFault[] =>
   Array.from({ length: 12 }, () => {
-    return { match: {}, times: random.between(1, 6), delayMs: random.between(20, 1500) };
+    return { match: { path }, times: random.between(1, 6), delayMs: random.between(20, 1500) };
   });
 
 type Published = { position: number; data: Record<string, unknown> | null };

@@ -156,6 +156,7 @@ export function restoresTableOf(report: RestoresReport): string {
     ['seed', report.seed],
     ['store, processes', `${report.store}, ${report.processes}`],
     ...Object.entries(report.lives),
+    ['lives that were judged', report.judged],
     ['processes killed by SIGKILL beside that', report.kills],
     ...Object.entries(report.broken)
       .sort()

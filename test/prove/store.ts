@@ -8,6 +8,8 @@ import { promisify } from 'node:util';
 import { type Row, type Tables, tablesBy } from '../support/evidence';
 import { installedPrograms, startPostgres } from '../support/postgres';
 import { temporaryFolder } from '../support/service';
+import type { Random } from './random';
+import { type EndStutter, stutter } from './stutter';
 
 /** What is known of organizations and alerts, the syncs that ran, and what says that it is behind its topics, as rows; the same in every store. */
 export type States = Record<'organizations' | 'history' | 'alerts' | 'syncs' | 'behind', Row[]>;
@@ -47,6 +49,8 @@ export type StoreUnderProof = {
   /** Kills the store's own process and starts it again after `downMs`; null where it has none. */
   crash: ((downMs: number) => Promise<void>) | null;
   backups: Backups;
+  /** From now on its sessions stand still now and then, until that is ended; null where it has none. */
+  stutter: ((random: Random) => Promise<EndStutter>) | null;
   stop(): Promise<void>;
 };
 
@@ -67,6 +71,7 @@ export async function sqliteUnderProof(): Promise<StoreUnderProof> {
     tables: () => read(tablesBy),
     states: () => read(statesBy),
     crash: null,
+    stutter: null,
     backups: {
       whileServed: false,
       async take() {
@@ -100,6 +105,7 @@ export async function postgresUnderProof(isInstalled = false): Promise<StoreUnde
     environment: { DATABASE_URL: server.url(database) },
     tables: () => tablesBy(ask),
     states: () => statesBy(ask),
+    stutter: (random) => stutter(server.url('postgres'), database, random),
     async crash(downMs) {
       await server.kill();
       await delay(downMs);

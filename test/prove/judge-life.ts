@@ -1,0 +1,128 @@
+// One life of a store, judged: when nothing is broken any more and all is quiet, processes end in order, the topics are read back,
+// and all is held against all.
+import { evidenceFrom } from '../support/evidence';
+import { until } from '../support/until';
+import { readBack, residentBytesOf, rest, stopAll, toldBy, workerOf } from './at-rest';
+import type { Finding } from './check';
+import { checkLives, type LivesEvidence, livesRestMsMax } from './check-lives';
+import type { Lives } from './lives';
+import type { Load, Resource } from './load';
+import type { Sender } from './sender';
+import { leaseSeconds, openFilesOf, resendSeconds, runs, type Stage } from './stage';
+
+export type JudgedParts = { stage: Stage; load: Load; sender: Sender; lives: Lives };
+
+export type Judged = { evidence: LivesEvidence; findings: Finding[] };
+
+/** Two re-sends, what an alert that came back again is held for, and whoever paged for all may have died last. */
+const pagesMsMax = (2 + 16) * resendSeconds * 1000 + leaseSeconds * 1000 + 30_000;
+const behindPage = 'TramlineStoreBehindTopics';
+
+/** The load stands still, and everybody has accepted its terms since before this life began. No process runs afterwards. */
+export async function judgeLife(parts: JudgedParts, tell: (line: string) => void): Promise<Judged> {
+  const { stage, load, sender, lives } = parts;
+  const { store, onCall } = stage;
+  const healedAtMs = Date.now();
+  const settled = await sender.settled(livesRestMsMax);
+  if (!settled) sender.end();
+  const since = () => pagesSince(stage, lives.beganAtMs());
+  const heard = until(() => since().behindTold > 0 && !since().open.includes(behindPage), {
+    withinMs: livesRestMsMax,
+    what: 'the store to be behind its topics no more',
+  });
+  await heard.catch(() => {});
+  await listBlocked(stage, lives.blockedThen(), tell);
+  const rested = settled && (await rest(stage, tell));
+  const restAfterMs = Date.now() - healedAtMs;
+  const bad = lives.badBefore();
+  const isAnyBad = bad.kept || sender.log.bad > bad.sent;
+  const expectedPages = isAnyBad ? ['TramlineQuarantineNotEmpty delivery'] : [];
+  await until(() => since().open.join() === expectedPages.join(), {
+    withinMs: pagesMsMax,
+    what: 'on-call to see the true state',
+  }).catch(() => {});
+  const { open: openPages, behindTold } = since();
+  const running = stage.actors.filter(runs);
+  const residentBytes = running.map(({ service }) => residentBytesOf(service!.pid));
+  const files = running.map(({ role, service, filesWhenReady }) => {
+    return { role, whenReady: filesWhenReady, atRest: openFilesOf(service!.pid) };
+  });
+  const toldLedger = await toldBy(stage);
+  await stopAll(stage);
+  const topics = await readBack(stage);
+  const records = await topics.toTheEnd();
+  await topics.close();
+  const tables = await store.tables();
+  const begin = lives.begin();
+  const acceptedSince = sender.log.accepted - begin.accepted;
+  const ledger = evidenceFrom(tables, begin.notifications + acceptedSince, records);
+  const evidence: LivesEvidence = {
+    records,
+    ledger,
+    tables,
+    begin,
+    topics: stage.topics,
+    truth: await truthOf(parts),
+    marks: load.marks,
+    firstOf: load.firstOf,
+    owners: load.owners,
+    removed: new Set(load.removed.map(({ uri }) => uri)),
+    others: sender.log.others,
+    lateAnswers: sender.log.late,
+    strangersLet: sender.log.strangers.let,
+    unexplained503: sender.log.unexplained,
+    acceptedByAddress: sender.log.byAddress,
+    triedByAddress: sender.log.triedByAddress,
+    toldLedger,
+    states: await store.states(),
+    behindTold,
+    openPages,
+    expectedPages,
+    postsOf: onCall.toldOf,
+    residentBytes,
+    files,
+    restAfterMs: rested ? restAfterMs : Number.POSITIVE_INFINITY,
+    complaints: stage.actors.flatMap(({ complaints }) => complaints),
+    logs: stage.actors.map(({ role, logs }) => ({ role, processes: logs.map((lines) => lines()) })),
+  };
+  return { evidence, findings: checkLives(evidence) };
+}
+
+/** Pages that the last life told of: what a former one told ends by itself, five minutes later. */
+function pagesSince({ onCall }: Stage, sinceMs: number): { open: string[]; behindTold: number } {
+  const told = onCall.posts().filter(({ atMs }) => atMs >= sinceMs);
+  const names = new Set(told.map(({ name }) => name));
+  return {
+    open: onCall.open().filter((name) => names.has(name)),
+    behindTold: told.filter(({ name }) => name === behindPage).length,
+  };
+}
+
+/** The next sync of all that comes by the interval, of those alone that the full one had to leave out. */
+async function listBlocked(
+  stage: Stage,
+  organizations: string[],
+  tell: (line: string) => void,
+): Promise<void> {
+  for (const id of organizations) {
+    const url = `${workerOf(stage)!.operationsUrl}/api/sync`;
+    await fetch(`${url}?organization=${id}`, { method: 'POST' });
+    const isOver = async () => {
+      const { state } = (await (await fetch(url)).json()) as { state: string };
+      return state !== 'running';
+    };
+    await until(isOver, { withinMs: livesRestMsMax, what: `the sync of ${id}` });
+    tell(`${id} was listed, which was blocked in the backup`);
+  }
+}
+
+async function truthOf({ stage, load }: JudgedParts): Promise<LivesEvidence['truth']> {
+  const { equipment, fieldOperations, organizations } = await stage.simulator.state();
+  const asKnown = <One extends { uri: string }>(one: One) => ({ ...one, uri: load.firstOf.get(one.uri)! });
+  const removed = (kind: Resource['kind']) => load.removed.filter((one) => one.kind === kind);
+  return {
+    equipment: [...equipment.map(asKnown), ...removed('equipment')],
+    fieldOperations: [...fieldOperations.map(asKnown), ...removed('fieldOperation')],
+    organizations,
+  };
+}
