@@ -250,6 +250,29 @@ test('what only the topics know, and nobody was told of, stays as it is there', 
   expect(kindsOf(evidence)).toEqual(['untrue']);
 });
 
+test('what a full sync has read once more tells nothing of a notification that was told before', () => {
+  const evidence = honest();
+  const { tables, ledger } = evidence;
+  Object.assign(tables.reads[0]!, { outcome: 'unchanged', event_id: null, finality: 1 });
+  tables.reads.push({ ...tables.reads[0]!, fence: 2, outcome: 'published', event_id: 'm3', finality: 2 });
+  evidence.ledger = evidenceFrom(tables, 2, ledger.records);
+  evidence.toldLedger = { accepted: 2, published: 1, unchanged: 1 };
+  expect(checkLives(evidence)).toEqual([]);
+});
+
+test('a notification whose event was set aside waits until its resource is published anew', () => {
+  const evidence = honest();
+  const { tables, ledger } = evidence;
+  tables.reads[0]!.event_id = 'taken';
+  evidence.ledger = evidenceFrom(tables, 2, ledger.records);
+  evidence.toldLedger = { accepted: 2, published: 1, merged: 1 };
+  expect(checkLives(evidence)).toEqual([]);
+  tables.outbox = tables.outbox.filter(({ event_id }) => event_id !== 'm3');
+  evidence.ledger = evidenceFrom(tables, 2, ledger.records);
+  evidence.toldLedger = { accepted: 2, published: 1, waiting: 1 };
+  expect(kindsOf(evidence)).toEqual(['lost']);
+});
+
 /** The machine was another organization's before, whose topic says so, or does not. */
 function move(evidence: LivesEvidence, ...told: Row[]): void {
   evidence.owners = new Map([...evidence.owners, [machine.uri, new Set(['4712', '4711'])]]);

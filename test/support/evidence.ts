@@ -17,7 +17,9 @@ export async function tablesBy(ask: (sql: string) => Promise<Row[]>): Promise<Ta
     deliveries: await ask('SELECT id, notifications, acted, ignored, quarantined, elements FROM deliveries'),
     tasks: await ask('SELECT id, state, lane, due_at, address FROM tasks'),
     organizations: await ask('SELECT id, access FROM organizations'),
-    reads: await ask('SELECT task_id, fence, generation, outcome, event_id FROM reads ORDER BY fence'),
+    reads: await ask(
+      'SELECT task_id, fence, generation, outcome, event_id, finality FROM reads ORDER BY fence',
+    ),
     hints: await ask('SELECT task_id, generation FROM hints'),
   };
 }
@@ -66,6 +68,8 @@ function eventOf(row: Row): DecidedEvent {
   };
 }
 
+const readLate = 2;
+
 /** Its kind and id: what went to another organization has another key there. */
 const resourceOf = ({ key }: Row): string => String(key).replace(/^[^/]*/, '');
 
@@ -110,7 +114,10 @@ function linesOf(tables: Tables): Record<string, number> {
       (read) => Number(read.generation) >= Number(hint.generation),
     );
     const first = Math.min(...covering.map((read) => Number(read.generation)));
-    const deciding = covering.filter((read) => Number(read.generation) === first);
+    const ofFirst = covering.filter((read) => Number(read.generation) === first);
+    // What was read for another reason once the line was final tells nothing of it.
+    const inTime = ofFirst.filter(({ finality }) => Number(finality) !== readLate);
+    const deciding = inTime.length > 0 ? inTime : ofFirst;
     const published = deciding.findLast(({ outcome }) => outcome === 'published');
     const last = deciding.at(-1);
     if (last === undefined) add(undecided.get(task) ?? 'waiting');
