@@ -228,6 +228,13 @@ test('what a later life says once more is told again', () => {
   expect(checkLives(evidence)).toEqual([]);
 });
 
+test('what it was more than once may be said each time', () => {
+  const evidence = honest();
+  evidence.marks = new Map([...evidence.marks, [machine.uri, ['Newest', 'Original', 'Older', 'Newest']]]);
+  add(evidence, named(4, 'Newest'));
+  expect(checkLives(evidence)).toEqual([]);
+});
+
 test('a repeat of the same bytes is none of the violations', () => {
   const evidence = honest();
   add(evidence, named(3, 'Newest'));

@@ -197,9 +197,11 @@ function checkCourse(records: readonly TopicRecord[], { marks, markName, had, is
       continue;
     }
     const mark = markOf(record.value, markName);
-    const at = marks.indexOf(mark);
-    if (at === -1) found.push({ kind: 'invented', text: `${what} says ${mark}, which it never was` });
-    else if (at < said) found.push({ kind: 'order', text: `${what} says ${mark} after what came later` });
+    // It may have been the same more than once.
+    const at = marks.indexOf(mark, said);
+    if (!marks.includes(mark))
+      found.push({ kind: 'invented', text: `${what} says ${mark}, which it never was` });
+    else if (at === -1) found.push({ kind: 'order', text: `${what} says ${mark} after what came later` });
     else if (deleted) found.push({ kind: 'invented', text: `${what} says ${mark} after it was deleted` });
     said = Math.max(said, at);
   }
