@@ -70,6 +70,7 @@ export function makeProviderHealth(
       return Math.max(0, coolUntilMs() - nowMs);
     },
     rateLimited(retryAfterMs, nowMs) {
+      heedClock(nowMs);
       const forMs = Math.min(retryAfterMs, coolDownMsMax);
       if (beginsAnew(nowMs)) coolSinceMs = nowMs;
       askedUntilMs = Math.max(askedUntilMs, nowMs + forMs);
@@ -78,6 +79,7 @@ export function makeProviderHealth(
       tellPause(forMs);
     },
     pauseHeard(pause, nowMs) {
+      heedClock(nowMs);
       if (pause === null) {
         heardUntilMs = Math.min(heardUntilMs, nowMs);
         return;

@@ -574,6 +574,22 @@ describe('a clock that is set back by two hours', () => {
     expect(subject.coolDownMs(30_000)).toBe(0);
   });
 
+  test('is noticed by whatever is told first, a pause included', () => {
+    const told: number[] = [];
+    const asked = makeProviderHealth(
+      () => 0.5,
+      (forMs) => void told.push(forMs),
+    );
+    asked.rateLimited(5000, backMs);
+    asked.rateLimited(30_000, 10_000);
+    expect(told).toEqual([5000, 30_000]);
+    expect(asked.coolDownMs(10_000)).toBe(30_000);
+    const heard = health();
+    heard.coolDownMs(backMs);
+    heard.pauseHeard({ sinceMs: 10_000, leftMs: 30_000 }, 10_000);
+    expect(heard.coolDownMs(10_000)).toBe(30_000);
+  });
+
   test('has the same pause told on once it is longer', () => {
     const told: number[] = [];
     const subject = makeProviderHealth(
