@@ -8,11 +8,11 @@ const slowFirst = [
   'faults/proof-postgres',
   ...['e2e/kafka', 'integration/publish/broker-failures', 'faults/kill-kafka', 'integration/observe/secrets'],
   ...['contract/postgres-store', 'faults/kill', 'faults/provider', 'integration/alert/convergence'],
-  ...['faults/access-and-absence', 'faults/shutdown'],
+  ...['faults/access-and-absence', 'faults/restores-postgres', 'faults/shutdown'],
   'faults/kafka',
   ...['integration/alert/deploy-files', 'faults/receiving', 'integration/neighbours/kafka', 'e2e/refusals'],
   ...['e2e/sync', 'e2e/postgres-roles', 'faults/database', 'e2e/subscriptions', 'e2e/connect-oauth2'],
-  ...['e2e/provider-data', 'contract/served-store'],
+  ...['e2e/provider-data', 'faults/restores-sqlite', 'contract/served-store'],
   'faults/proof-sqlite',
 ];
 
