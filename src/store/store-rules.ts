@@ -113,10 +113,10 @@ export const asAnnounced = `reconciled = (state = 'done' OR reconciled),
   traceparent = CASE WHEN state = 'done' THEN NULL ELSE traceparent END`;
 
 /**
- * The task of a record of the outbox that was never published, whose id is `of`, while nothing newer of its key was decided: its
- * resource stands on no topic as it is held here. `readTask` is the store's.
+ * What is asked of a record of the outbox that was never published, whose id is `of`, while nothing newer of its key was decided: its
+ * resource stands on no topic as it is held here. `asked`: its task, as the store reads that, or a column of `o`.
  */
-export const unpublishedOf = (of: string, readTask: string): string => `SELECT ${readTask}
+export const unpublishedOf = (of: string, asked: string): string => `SELECT ${asked}
   FROM outbox o JOIN sequences s ON s.key = o.key AND s.sequence = o.sequence
   WHERE o.id = ${of} AND o.log_offset IS NULL`;
 

@@ -1155,6 +1155,28 @@ export function storeCasesSuite(name: string, open: () => Promise<StoreUnderTest
         }
       });
 
+      test('the deletion of what moved on that an operator discards is published where that is read again', async () => {
+        const there = { organizationId: '99' };
+        await hand.publish('1', 'a');
+        await hand.sendAll();
+        await hand.publish('1', 'a', there);
+        const [first, second] = await hand.records();
+        const deleted = [first!, second!].find(({ key }) => key === '4711/equipment/1')!;
+        await hand.store.quarantineRecord(deleted.row, 'record-refused', 'x');
+        const [entry] = await hand.store.listQuarantine({ limit: 9, after: null });
+        await hand.store.discardQuarantine(entry!.id);
+        await hand.sendAll();
+        await hand.publish('1', 'a', there);
+        const again = await hand.records();
+        expect(again.map(({ key, sequence }) => [key, sequence])).toEqual([
+          ['4711/equipment/1', 3],
+          ['99/equipment/1', 2],
+        ]);
+        await hand.sendAll();
+        await hand.publish('1', 'a', there);
+        expect(await hand.records()).toEqual([]);
+      });
+
       test('what an operator discards of an older one is not published anew: a newer one tells of it', async () => {
         await hand.publish('1', 'a');
         await refuse();

@@ -180,14 +180,12 @@ function toldOf(key: string): string[] {
   return kind === 'organization-access' ? [organizationId] : [];
 }
 
-/** A deletion of what moved on is told with what it is published as. */
 async function tellAbove(context: Context, above: Row[], organizations: Map<string, Row>): Promise<void> {
   const keys = above.map(({ key }) => key as string);
   await publishLater(
     context,
     above.map(({ id }) => id),
   );
-  await keepUnclaimed(context, keys);
   await tellAccess(
     context,
     keys.flatMap(toldOf).flatMap((id) => (organizations.get(id) as ObservedRow | undefined) ?? []),
@@ -330,8 +328,8 @@ export async function discardTogether(
 }
 
 /**
- * What does not go out is on no topic: the next read of its resource publishes it anew, a deletion as well, and the next sync
- * lists it.
+ * What does not go out is on no topic: the next read of its resource publishes it anew, a deletion as well, that of what moved on
+ * included, and the next sync lists it.
  */
 async function publishLater(context: Context, outboxIds: number[]): Promise<void> {
   if (outboxIds.length === 0) return;
@@ -343,5 +341,13 @@ async function publishLater(context: Context, outboxIds: number[]): Promise<void
   await listWhole(
     context,
     changed.map(({ organization_id }) => organization_id),
+  );
+  const unpublished = await context.database.all(
+    unpublishedOf('ANY($1::bigint[])', 'o.key AS key'),
+    outboxIds,
+  );
+  await keepUnclaimed(
+    context,
+    unpublished.map(({ key }) => key),
   );
 }

@@ -162,17 +162,16 @@ export function discardQuarantine(context: Context, id: string): 'discarded' | '
   return 'discarded';
 }
 
-/** Another life of the store may have given its number. A deletion of what moved on is told with what it is published as. */
+/** Another life of the store may have given its number. */
 function tellAbove(context: Context, outboxId: number, key: string): void {
   const { kind, organizationId } = partsOf(key);
   if (kind === 'organization-access') tellAccess(context, organizationId);
   publishLater(context, outboxId);
-  keepUnclaimed(context, [key]);
 }
 
 /**
- * What does not go out is on no topic: the next read of its resource publishes it anew, a deletion as well, and the next sync
- * lists it.
+ * What does not go out is on no topic: the next read of its resource publishes it anew, a deletion as well, that of what moved on
+ * included, and the next sync lists it.
  */
 function publishLater(context: Context, outboxId: number): void {
   const task = context.database.get(
@@ -181,4 +180,9 @@ function publishLater(context: Context, outboxId: number): void {
     outboxId,
   );
   if (task !== undefined) listWhole(context, [String(task.organization_id)]);
+  const keys = context.database.all(unpublishedOf('?', 'o.key AS key'), outboxId);
+  keepUnclaimed(
+    context,
+    keys.map(({ key }) => String(key)),
+  );
 }
