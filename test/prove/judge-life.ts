@@ -94,7 +94,8 @@ function pagesSince({ onCall }: Stage, sinceMs: number): { open: string[]; behin
   const names = new Set(told.map(({ name }) => name));
   return {
     open: onCall.open().filter((name) => names.has(name)),
-    behindTold: told.filter(({ name }) => name === behindPage).length,
+    // That one of a former life has ended is told before this one has found out that it is behind.
+    behindTold: told.filter(({ name, atMs, endsAtMs }) => name === behindPage && endsAtMs > atMs).length,
   };
 }
 
