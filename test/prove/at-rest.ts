@@ -5,7 +5,7 @@ import { openTopics, type TopicsReader } from '../support/evidence';
 import { until } from '../support/until';
 import type { Explained } from './check';
 import { restMsMax } from './check-rest';
-import { runs, type Stage } from './stage';
+import { openFilesOf, runs, type Stage } from './stage';
 import { works } from './steps';
 
 /** One that works; undefined where none runs. */
@@ -92,7 +92,18 @@ export async function stopAll(stage: Stage): Promise<void> {
   }
 }
 
-export function residentBytesOf(pid: number): number {
+/** Memory and open files of each process that runs. */
+export function sizesOf({ actors }: Stage) {
+  const running = actors.filter(runs);
+  return {
+    residentBytes: running.map(({ service }) => residentBytesOf(service!.pid)),
+    files: running.map(({ role, service, filesWhenReady }) => {
+      return { role, whenReady: filesWhenReady, atRest: openFilesOf(service!.pid) };
+    }),
+  };
+}
+
+function residentBytesOf(pid: number): number {
   const kilobytes = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
   return Number(kilobytes ?? 0) * 1024;
 }

@@ -2,13 +2,13 @@
 // and all is held against all.
 import { evidenceFrom } from '../support/evidence';
 import { until } from '../support/until';
-import { readBack, residentBytesOf, rest, stopAll, toldBy, workerOf } from './at-rest';
+import { readBack, rest, sizesOf, stopAll, toldBy, workerOf } from './at-rest';
 import type { Finding } from './check';
 import { checkLives, type LivesEvidence, livesRestMsMax } from './check-lives';
 import type { Lives } from './lives';
 import type { Load, Resource } from './load';
 import type { Sender } from './sender';
-import { leaseSeconds, openFilesOf, resendSeconds, runs, type Stage } from './stage';
+import { leaseSeconds, resendSeconds, type Stage } from './stage';
 
 export type JudgedParts = { stage: Stage; load: Load; sender: Sender; lives: Lives };
 
@@ -42,11 +42,7 @@ export async function judgeLife(parts: JudgedParts, tell: (line: string) => void
     what: 'on-call to see the true state',
   }).catch(() => {});
   const { open: openPages, behindTold } = since();
-  const running = stage.actors.filter(runs);
-  const residentBytes = running.map(({ service }) => residentBytesOf(service!.pid));
-  const files = running.map(({ role, service, filesWhenReady }) => {
-    return { role, whenReady: filesWhenReady, atRest: openFilesOf(service!.pid) };
-  });
+  const { residentBytes, files } = sizesOf(stage);
   const toldLedger = await toldBy(stage);
   await stopAll(stage);
   const topics = await readBack(stage);

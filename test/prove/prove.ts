@@ -4,7 +4,7 @@
 import { evidenceFrom } from '../support/evidence';
 import { repeatsIn } from '../support/ledger-checker';
 import { until } from '../support/until';
-import { explainedBy, readBack, residentBytesOf, rest, stopAll, toldBy } from './at-rest';
+import { explainedBy, readBack, rest, sizesOf, stopAll, toldBy } from './at-rest';
 import { makeChaos, mustsOf } from './chaos';
 import { checkProof, type Finding, type OpenFiles, type ProofEvidence } from './check';
 import { restMsMax } from './check-rest';
@@ -14,7 +14,7 @@ import { goOn, makeLoad, type Resource } from './load';
 import { makeRandom } from './random';
 import { makeRecoveries, type Recovery } from './recoveries';
 import { type SenderLog, startSender } from './sender';
-import { leaseSeconds, makeStage, openFilesOf, resendSeconds, runs } from './stage';
+import { leaseSeconds, makeStage, resendSeconds } from './stage';
 import { pages } from './steps';
 import type { StoreUnderProof } from './store';
 
@@ -182,11 +182,7 @@ export async function prove(options: ProofOptions): Promise<ProofReport> {
     const pagesAfterMs = Date.now() - restedAtMs;
     tell(`on-call sees what is true after ${pagesAfterMs} ms`);
     const openPages = stage.onCall.open();
-    const running = stage.actors.filter(runs);
-    const residentBytes = running.map(({ service }) => residentBytesOf(service!.pid));
-    const files = running.map(({ role, service, filesWhenReady }) => {
-      return { role, whenReady: filesWhenReady, atRest: openFilesOf(service!.pid) };
-    });
+    const { residentBytes, files } = sizesOf(stage);
     const toldLedger = await toldBy(stage);
     await stopAll(stage);
     tell(`stopped after ${Date.now() - restedAtMs} ms`);
