@@ -6,8 +6,8 @@ import type { EventDraft, PublishedState } from '../model/event';
 
 /**
  * True when it found nothing changed, or when nothing tells whether the change that it found is the one announced: the
- * kind has no modification time, the resource was never seen before, or several changes were announced that no read has
- * found yet (`crowded`), of which the read may have seen all but the last.
+ * kind has no modification time, the resource was never seen before or is published anew, or several changes were announced that
+ * no read has found yet (`crowded`), of which the read may have seen all but the last.
  */
 export function mayLag(
   change: string | null,
@@ -15,7 +15,8 @@ export function mayLag(
   draft: Pick<EventDraft, 'modifiedTime'>,
   crowded: boolean,
 ): boolean {
-  return change === null || draft.modifiedTime === null || previous === null || crowded;
+  const isKnown = previous !== null && previous.contentHash !== '';
+  return change === null || draft.modifiedTime === null || !isKnown || crowded;
 }
 
 /** What a decided read means for its task. */

@@ -558,6 +558,22 @@ export function storeBehindSuite(name: string, open: () => Promise<StoreUnderTes
     const another = () =>
       hand.store.noteFound({ topic, partition: 2, nextOffset: '0', records: [], anotherLog: true });
 
+    test('what is published anew is read once more: it may not be yet what a notification announced', async () => {
+      const modifiedTime = '2026-01-02T00:00:00.000Z';
+      await hand.publish('1', 'a', { modifiedTime });
+      await find([stranger(3)]);
+      await hand.store.allFound();
+      await hand.put([hintOf('1')]);
+      const anew = await hand.finish(await hand.take(), draftOf('1', 'a', { modifiedTime }), {
+        settleMs: 5000,
+      });
+      expect(anew).toMatchObject({ outcome: 'published', again: true });
+      under.advance(5000);
+      const announced = draftOf('1', 'b', { modifiedTime: '2026-01-03T00:00:00.000Z' });
+      const found = await hand.finish(await hand.take(), announced, { settleMs: 5000 });
+      expect(found).toMatchObject({ outcome: 'published', again: false });
+    });
+
     test('numbers go on above all that another log can have had, and what was sent before is replayed as it is', async () => {
       const row = await sentAndToBeSentAgain();
       const nowMs = under.nowMs();
