@@ -6,10 +6,11 @@
  */
 import type { Condition } from '../model/alert';
 import { isProblem } from '../model/problem';
-import type { TopicEnds } from '../model/store';
+import type { HeldPartition, TopicEnds } from '../model/store';
 import type { TopicEnd } from '../model/topic-end';
 import { topicDenied } from './setbacks';
-import type { PublishTarget, Unread } from './target';
+import type { PublishTarget, Success, Unread } from './target';
+import { makeUnfenced } from './unfenced';
 
 /** What the store knows of the topics' ends. */
 export type KnownEnds = Pick<TopicEnds, 'topicEnds' | 'noteFound' | 'allFound'>;
@@ -30,22 +31,32 @@ export interface CatchUp {
   /** What the store must know as long as it is the same: its ends when all was read, and those that were noted since. */
   ends(): TopicEnd[];
   noted(ends: TopicEnd[]): void;
+  /**
+   * Whether what was acknowledged there follows what was read, asked of all that is. Where another's stands between, all is to be
+   * read again, and what was acknowledged is found behind it: it must not be marked before.
+   */
+  follows(place: HeldPartition, success: Success): boolean;
   /** Another may have sent since: all is to be read again. */
   reset(): void;
 }
 
+/** How often it is looked whether another has written where this one has written nothing yet, and so keeps nobody out. */
+const unfencedPauseMs = 60_000;
 /** Partitions come back by themselves; a right must be given by somebody. */
 const unreadPauseMs = 1000;
 const deniedPauseMs = 60_000;
 /** A topic that is refused is looked at again after as long as that lasts already, but no sooner. */
 const refusedPauseMs = 5_000;
 
+/** By topic: since when, and why. */
+type Refused = ReadonlyMap<string, { sinceMs: number; code: string }>;
+
 /** `ends` null: what stands on the topics is taken on trust. */
 export function makeCatchUp(target: Pick<PublishTarget, 'readOn'>, ends: KnownEnds | null): CatchUp {
   let isDone = false;
   let unread: Unread[] = [];
   /** Topics of which nothing can be had, and since when that is known. */
-  let refused = new Map<string, { sinceMs: number; code: string }>();
+  let refused: Refused = new Map();
   /** Topics that may not be read, and since when that is known. */
   let denied = new Map<string, number>();
   let againAtMs = Number.POSITIVE_INFINITY;
@@ -55,6 +66,7 @@ export function makeCatchUp(target: Pick<PublishTarget, 'readOn'>, ends: KnownEn
   const note = (told: TopicEnd[]) => {
     for (const end of told) noted.set(`${end.topic}/${end.partition}`, end);
   };
+  const unfenced = makeUnfenced();
 
   async function read(known: KnownEnds, nowMs: number, mayGoOn: () => Promise<boolean>): Promise<boolean> {
     const left = await target.readOn(await known.topicEnds(), async (page) => {
@@ -67,11 +79,8 @@ export function makeCatchUp(target: Pick<PublishTarget, 'readOn'>, ends: KnownEn
     isCutOff = false;
     note(await known.topicEnds());
     unread = left.unread;
-    refused = new Map(
-      unread.flatMap(({ topic, refused: code }) =>
-        code === undefined ? [] : [[topic, { code, sinceMs: refused.get(topic)?.sinceMs ?? nowMs }]],
-      ),
-    );
+    unfenced.read(left.ends);
+    refused = refusedIn(unread, refused, nowMs);
     denied = new Map(left.denied.map((topic) => [topic, denied.get(topic) ?? nowMs]));
     return true;
   }
@@ -83,6 +92,7 @@ export function makeCatchUp(target: Pick<PublishTarget, 'readOn'>, ends: KnownEn
     );
     if (denied.size > 0) pauses.push(deniedPauseMs);
     if (unread.some((one) => one.refused === undefined)) pauses.push(unreadPauseMs);
+    if (unfenced.isAny()) pauses.push(unfencedPauseMs);
     return Math.min(...pauses);
   }
 
@@ -103,17 +113,18 @@ export function makeCatchUp(target: Pick<PublishTarget, 'readOn'>, ends: KnownEn
     nextMs: () => (Number.isFinite(againAtMs) ? againAtMs : null),
     conditions: () => [
       ...[...refused].map(([topic, { code, sinceMs }]) => topicDenied(topic, code, sinceMs)),
-      ...[...denied].map(([topic, sinceMs]) => ({
-        name: 'topic-denied' as const,
-        labels: { topic },
-        sinceMs,
-        detail: `Topic ${topic} may not be read: a store that is behind it would not be noticed. Grant Read beside Write.`,
-      })),
+      ...[...denied].map(notRead),
     ],
     ends: () => [...noted.values()],
     noted: note,
+    follows(place, success) {
+      const follows = unfenced.written(place, success);
+      if (!follows) isDone = false;
+      return follows;
+    },
     reset() {
       isDone = false;
+      unfenced.forget();
       noted.clear();
       unread = [];
       refused = new Map();
@@ -121,4 +132,17 @@ export function makeCatchUp(target: Pick<PublishTarget, 'readOn'>, ends: KnownEn
       againAtMs = Number.POSITIVE_INFINITY;
     },
   };
+}
+
+function refusedIn(unread: Unread[], before: Refused, nowMs: number): Refused {
+  return new Map(
+    unread.flatMap(({ topic, refused: code }) =>
+      code === undefined ? [] : [[topic, { code, sinceMs: before.get(topic)?.sinceMs ?? nowMs }]],
+    ),
+  );
+}
+
+function notRead([topic, sinceMs]: [topic: string, sinceMs: number]): Condition {
+  const detail = `Topic ${topic} may not be read: a store that is behind it would not be noticed. Grant Read beside Write.`;
+  return { name: 'topic-denied', labels: { topic }, sinceMs, detail };
 }

@@ -17,7 +17,7 @@ export function makeEventLogTarget(): PublishTarget {
       outcomes: batches.map(() => ({ sent: true, firstOffset: null })),
       spent: false,
     }),
-    readOn: async () => ({ unread: [], denied: [] }),
+    readOn: async () => ({ unread: [], denied: [], ends: [] }),
     discard: async () => {},
     close: async () => {},
   };

@@ -205,6 +205,11 @@ async function toldSettings(
 
 const pieceBytesMax = 1_048_576;
 const noReplica = -1;
+const debuggingReplica = -2;
+const latest = '-1';
+const earliest = '-2';
+
+type Place = Pick<TopicEnd, 'topic' | 'partition'>;
 
 /** Throws what kafkajs throws. */
 function topicReaderOf(cluster: Cluster): TopicReader {
@@ -229,23 +234,18 @@ function topicReaderOf(cluster: Cluster): TopicReader {
       await cluster.refreshMetadata();
       return unled(brokerPool.metadata, topics);
     },
+    partitionsOf: (topic) =>
+      brokerPool.metadata?.topicMetadata.find((one) => one.topic === topic)?.partitionMetadata.length ?? 0,
     async offsets(topics, which) {
       await cluster.refreshMetadataIfNecessary();
-      const timestamp = which === 'end' ? '-1' : '-2';
-      const ends: TopicEnd[] = [];
+      const offsets: TopicEnd[] = [];
       for (const [nodeId, partitions] of led(topics)) {
         if (nodeId < 0) continue;
         const broker = await cluster.findBroker({ nodeId });
-        const asked = [...Map.groupBy(partitions, ({ topic }) => topic)].map(([topic, of]) => ({
-          topic,
-          partitions: of.map(({ partition }) => ({ partition, timestamp })),
-        }));
-        const answer = await broker.listOffsets({ replicaId: noReplica, isolationLevel: 0, topics: asked });
-        for (const { topic, partitions: answered } of answer.responses) {
-          for (const { partition, offset } of answered) ends.push({ topic, partition, nextOffset: offset });
-        }
+        if (which === 'start') offsets.push(...(await listOffsets(broker, partitions, earliest, noReplica)));
+        else offsets.push(...(await endsOf(broker, partitions)));
       }
-      return ends;
+      return offsets;
     },
     async readPage({ topic, partition, nextOffset }) {
       const leader = [...led([topic]).values()].flat().find((one) => one.partition === partition)?.leader;
@@ -259,14 +259,50 @@ function topicReaderOf(cluster: Cluster): TopicReader {
         maxBytes: pieceBytesMax,
         topics: [{ topic, partitions: [place] }],
       });
-      const messages = responses
-        .flatMap(({ partitions }) => partitions.flatMap((one) => one.messages))
+      const answered = responses.flatMap(({ partitions }) => partitions);
+      const messages = answered
+        .flatMap((one) => one.messages)
         .filter(({ offset }) => BigInt(offset) >= BigInt(nextOffset));
-      const last = messages.at(-1);
-      const next = last === undefined ? nextOffset : String(BigInt(last.offset) + 1n);
+      const last = messages.at(-1)?.offset;
+      const seen = answered.some(({ highWatermark }) => BigInt(highWatermark) > BigInt(nextOffset));
+      // Compaction may leave nothing of a piece.
+      const next = last === undefined && !seen ? nextOffset : String(BigInt(last ?? nextOffset) + 1n);
       return { topic, partition, nextOffset: next, records: messages.flatMap(foundOf) };
     },
   };
+}
+
+/**
+ * Consumers are told of the end that all replicas in sync have. What a leader has taken beyond it is seen by nobody yet and
+ * keeps its place when it is: of that end it tells what asks as a debugging replica does, with the right to describe alone.
+ */
+async function endsOf(broker: Broker, partitions: Place[]): Promise<TopicEnd[]> {
+  // The first is refused by a broker that does not lead, the second by none.
+  const seen = await listOffsets(broker, partitions, latest, noReplica);
+  const written = await listOffsets(broker, partitions, latest, debuggingReplica);
+  const of = new Map(
+    written.map(({ topic, partition, nextOffset }) => [`${topic}/${partition}`, nextOffset]),
+  );
+  return seen.map((end) => {
+    const further = of.get(`${end.topic}/${end.partition}`) ?? end.nextOffset;
+    return BigInt(further) > BigInt(end.nextOffset) ? { ...end, nextOffset: further } : end;
+  });
+}
+
+async function listOffsets(
+  broker: Broker,
+  partitions: Place[],
+  timestamp: string,
+  replicaId: number,
+): Promise<TopicEnd[]> {
+  const topics = [...Map.groupBy(partitions, ({ topic }) => topic)].map(([topic, of]) => ({
+    topic,
+    partitions: of.map(({ partition }) => ({ partition, timestamp })),
+  }));
+  const { responses } = await broker.listOffsets({ replicaId, isolationLevel: 0, topics });
+  return responses.flatMap(({ topic, partitions: answered }) =>
+    answered.map(({ partition, offset }) => ({ topic, partition, nextOffset: offset })),
+  );
 }
 
 /**

@@ -53,7 +53,9 @@ export interface Broker {
     minBytes: number;
     maxBytes: number;
     topics: { topic: string; partitions: { partition: number; fetchOffset: string; maxBytes: number }[] }[];
-  }) => Promise<{ responses: { topicName: string; partitions: { messages: Message[] }[] }[] }>;
+  }) => Promise<{
+    responses: { topicName: string; partitions: { highWatermark: string; messages: Message[] }[] }[];
+  }>;
   findGroupCoordinator(request: { groupId: string; coordinatorType: number }): Promise<{
     coordinator: { nodeId: number };
   }>;

@@ -9,18 +9,28 @@ import { describeError, kindOf } from './classify-error';
 import type { LeftUnread, Unread } from './target';
 
 export interface TopicReader {
-  /** Of every partition of these topics that has a leader: its end, or its beginning. */
+  /** Of every partition of these topics that has a leader: the end of what it has taken, seen or not, or its beginning. */
   offsets(topics: string[], which: 'end' | 'start'): Promise<TopicEnd[]>;
   /** Partitions of these topics that have none, as known now; all of a topic of which no partition is known, and why. */
   leaderless(topics: string[]): Promise<Unread[]>;
-  /** A piece of one partition from this place on; empty when nothing of it is left there. */
+  /** Of this topic, as known now; 0 where nothing is known of it. */
+  partitionsOf(topic: string): number;
+  /** A piece of one partition from this place on, of what can be seen: it ends where it began where that is nothing yet. */
   readPage(from: TopicEnd): Promise<FoundPage>;
+}
+
+/** Where a partition is read on from, how far, and what is said of it first. */
+interface Place {
+  next: bigint;
+  end: TopicEnd;
+  first: FoundPage[];
 }
 
 /**
  * `heard` takes each piece before the next is asked for; false ends the reading: null then, else what was not read. Of another
  * log it takes a piece without records first, at the log's beginning: what was known of the former one is over. So it does of one
- * that begins later than is known; of a topic's, the first tells what is gone of all.
+ * that begins later than is known; of a topic's, the first tells what is gone of all. What came while all this was read is read
+ * as well, once: a broker that stood still takes up only then what another had sent before it ended.
  */
 export async function readOn(
   reader: TopicReader,
@@ -28,43 +38,83 @@ export async function readOn(
   known: KnownEnd[],
   heard: (page: FoundPage) => Promise<boolean>,
 ): Promise<LeftUnread | null> {
-  const unread = await reader.leaderless(topics);
-  const denied = new Set<string>();
+  const left = { unread: await reader.leaderless(topics), denied: [] as string[] };
+  const isLeft = (at: Pick<TopicEnd, 'topic' | 'partition'>) =>
+    left.denied.includes(at.topic) || left.unread.some((one) => nameOf(one) === nameOf(at));
+  const places = new Map((await placesOf(reader, topics, known)).map((place) => [nameOf(place.end), place]));
+  // One that lost its leader since was not listed.
+  for (const at of topics.flatMap((topic) => partitionsOf(reader, topic)))
+    if (!places.has(nameOf(at)) && !isLeft(at)) left.unread.push(at);
+  if (!(await readAll(reader, [...places.values()], heard, left))) return null;
+  const grown = (await reader.offsets(topics, 'end')).flatMap((end) => {
+    const place = places.get(nameOf(end));
+    return place === undefined || isLeft(end) ? [] : [{ next: place.next, end, first: [] }];
+  });
+  if (!(await readAll(reader, grown, heard, left))) return null;
+  const ends = grown.filter(({ end }) => !isLeft(end));
+  return { ...left, ends: ends.map(({ next, end }) => ({ ...end, nextOffset: String(next) })) };
+}
+
+function partitionsOf(reader: TopicReader, topic: string): Unread[] {
+  const partitions = reader.partitionsOf(topic);
+  return Array.from({ length: partitions }, (_, partition) => ({ topic, partition, partitions }));
+}
+
+async function placesOf(reader: TopicReader, topics: string[], known: KnownEnd[]): Promise<Place[]> {
   const ends = await reader.offsets(topics, 'end');
   const starts = new Map((await reader.offsets(topics, 'start')).map((end) => [nameOf(end), end.nextOffset]));
   const from = new Map(known.map((end) => [nameOf(end), end]));
   const beginnings = [];
   const gone = new Map<string, bigint>();
   for (const end of ends) {
-    const until = BigInt(end.nextOffset);
     const start = BigInt(starts.get(nameOf(end)) ?? 0);
     const before = from.get(nameOf(end));
-    const isAnother = before !== undefined && (await isAnotherLog(reader, before, start, until));
+    const isAnother =
+      before !== undefined && (await isAnotherLog(reader, before, start, BigInt(end.nextOffset)));
     const place = isAnother ? start : BigInt(before?.nextOffset ?? 0);
-    beginnings.push({ end, until, start, isAnother, place });
+    beginnings.push({ end, start, isAnother, place });
     if (place < start) gone.set(end.topic, (gone.get(end.topic) ?? 0n) + start - place);
   }
-  for (const { end, until, start, isAnother, place } of beginnings) {
-    let next = larger(place, start);
+  return beginnings.map(({ end, start, isAnother, place }) => {
+    const next = place < start ? start : place;
     const beginning: FoundPage = { ...end, nextOffset: String(next), records: [] };
-    if (isAnother && !(await heard({ ...beginning, anotherLog: true }))) return null;
+    const first: FoundPage[] = isAnother ? [{ ...beginning, anotherLog: true }] : [];
     if (place < start) {
       const lost = Number(gone.get(end.topic) ?? 0);
       gone.delete(end.topic);
-      if (!(await heard(lost > 0 ? { ...beginning, lost } : beginning))) return null;
+      first.push(lost > 0 ? { ...beginning, lost } : beginning);
     }
-    while (next < until) {
-      const page = await readPage(reader, { ...end, nextOffset: String(next) });
+    return { next, end, first };
+  });
+}
+
+/** Moves the places on to their ends, and notes what is left. False where nobody listens any more. */
+async function readAll(
+  reader: TopicReader,
+  places: Place[],
+  heard: (page: FoundPage) => Promise<boolean>,
+  left: Pick<LeftUnread, 'unread' | 'denied'>,
+): Promise<boolean> {
+  for (const place of places) {
+    const { end, first } = place;
+    for (const page of first) if (!(await heard(page))) return false;
+    while (place.next < BigInt(end.nextOffset)) {
+      const page = await readPage(reader, { ...end, nextOffset: String(place.next) });
       if (page === null) {
-        denied.add(end.topic);
+        if (!left.denied.includes(end.topic)) left.denied.push(end.topic);
         break;
       }
-      // Compaction may leave nothing of a piece.
-      next = larger(BigInt(page.nextOffset), next + 1n);
-      if (!(await heard({ ...page, nextOffset: String(next) }))) return null;
+      if (BigInt(page.nextOffset) <= place.next) {
+        // Written, and not to be seen before all replicas in sync have it: what is sent now would stand behind it.
+        const { topic, partition } = end;
+        left.unread.push({ topic, partition, partitions: reader.partitionsOf(topic) });
+        break;
+      }
+      place.next = BigInt(page.nextOffset);
+      if (!(await heard(page))) return false;
     }
   }
-  return { unread, denied: [...denied] };
+  return true;
 }
 
 /** What compaction or retention took from its place, or may not be read, says nothing. */
@@ -91,10 +141,6 @@ async function readPage(reader: TopicReader, from: TopicEnd): Promise<FoundPage 
   }
 }
 
-function nameOf({ topic, partition }: TopicEnd): string {
+function nameOf({ topic, partition }: Pick<TopicEnd, 'topic' | 'partition'>): string {
   return `${topic}/${partition}`;
-}
-
-function larger(left: bigint, right: bigint): bigint {
-  return left > right ? left : right;
 }

@@ -274,10 +274,12 @@ class OutboxRelay implements Relay {
     }
     const sentRows: OutboxRow[] = [];
     const failures: [Batch, Failure][] = [];
+    let isBehind = false;
     round.forEach((batch, index) => {
       const outcome = outcomes[index] ?? unnamed;
       if (outcome.sent) {
-        this.marks.acknowledged(batch, outcome);
+        if (this.catchUp.follows(batch, outcome)) this.marks.acknowledged(batch, outcome);
+        else isBehind = true;
         this.setbacks.succeeded(batch, this.nowMs());
         this.widths.accepted(batch);
         sentRows.push(...batch.rows);
@@ -296,7 +298,7 @@ class OutboxRelay implements Relay {
     const written = new Set(sentRows.map(({ topic }) => topic));
     await this.setBack(failures, startedMs, written);
     this.faults.sent(written, new Set(failures.map(([{ topic }]) => topic)));
-    return failures.length === 0 && !isSpent;
+    return failures.length === 0 && !isSpent && !isBehind;
   }
 
   private async mark(): Promise<void> {

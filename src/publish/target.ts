@@ -5,7 +5,7 @@
 
 import type { OutboxRow } from '../model/event';
 import type { HeldPartition } from '../model/store';
-import type { FoundPage, KnownEnd } from '../model/topic-end';
+import type { FoundPage, KnownEnd, TopicEnd } from '../model/topic-end';
 
 /** Rows of one partition in the order in which they must stand there: at least one. */
 export interface Batch extends HeldPartition {
@@ -33,10 +33,11 @@ export interface Unread extends HeldPartition {
   refused?: string;
 }
 
-/** What reading on could not read, and topics that may only be written. */
+/** What reading on could not read, topics that may only be written, and the end of each partition that was read to it. */
 export interface LeftUnread {
   unread: Unread[];
   denied: string[];
+  ends: TopicEnd[];
 }
 
 /** Every row of the batch is written; `firstOffset` is that of its first row, null where there are no offsets. */

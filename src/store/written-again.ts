@@ -20,6 +20,25 @@ export function lastRepeats(records: FoundRecord[], places: ReadonlyMap<string, 
   return [...last.values()].filter((record) => record !== null);
 }
 
+/**
+ * Keys of which a number stands on this page for one of ours and for another's: who takes the first of both drops the second.
+ * It comes of a writer that ours did not keep out before it wrote there itself.
+ */
+export function keysNumberedTwice(
+  records: FoundRecord[],
+  isOurs: (record: FoundRecord) => boolean,
+): string[] {
+  const whose = new Map<string, boolean>();
+  const keys = new Set<string>();
+  for (const record of records) {
+    const number = `${record.key} ${record.sequence}`;
+    const before = whose.get(number);
+    if (before !== undefined && before !== isOurs(record)) keys.add(record.key);
+    whose.set(number, isOurs(record));
+  }
+  return [...keys];
+}
+
 /** An event that was sent, as far as its order needs it. */
 export interface SentRow {
   id: number;

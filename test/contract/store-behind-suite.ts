@@ -255,6 +255,29 @@ export function storeBehindSuite(name: string, open: () => Promise<StoreUnderTes
       expect(await hand.store.ledger()).toMatchObject({ merged: 1, published: 1, waiting: 0 });
     });
 
+    test('what was sent under a number that another wrote before it is sent, and published anew above it', async () => {
+      await hand.publish('1', 'a');
+      await hand.publish('2', 'a');
+      const [row, other] = await hand.records();
+      const before = { ...stranger(1), offset: '40' };
+      expect(await find([before, sentAt(row!, 41), sentAt(other!, 42)], '43')).toBe(1);
+      await hand.store.allFound();
+      expect(await hand.records()).toEqual([]);
+      expect(await hand.store.ledger()).toMatchObject({ published: 2, waiting: 0 });
+      expect(await hand.store.behindSince()).not.toBeNull();
+      expect(await hand.publish('2', 'a')).toMatchObject({ outcome: 'unchanged' });
+      expect(await hand.publish('1', 'a')).toMatchObject({ outcome: 'published' });
+      expect(await sequences()).toEqual(['1 2']);
+    });
+
+    test('what another wrote under a lower number than what was sent after it is no reason to publish it anew', async () => {
+      for (const content of ['a', 'b']) await hand.publish('1', content);
+      const [first, second] = await hand.records();
+      await hand.store.markSent([{ row: first!.row, partition: 2, offset: '7' }]);
+      expect(await find([stranger(1), sentAt(second!, 9)], '10')).toBe(0);
+      expect(await hand.publish('1', 'b')).toMatchObject({ outcome: 'unchanged' });
+    });
+
     test('other bytes after those that were sent are no news to the store: what they tell is published anew', async () => {
       await hand.publish('1', 'a');
       const [row] = await hand.records();

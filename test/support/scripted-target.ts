@@ -66,7 +66,7 @@ export function makeScriptedTarget(name: PublishTarget['name'] = 'kafka'): Scrip
         if (beyond.length > 0 && !(await heard({ topic, partition, nextOffset, records: beyond })))
           return null;
       }
-      return { unread: [], denied: [] };
+      return { unread: [], denied: [], ends: [] };
     },
     async send(batches) {
       target.calls.push('send');

@@ -7,7 +7,7 @@
 import { bytesHashOf } from '../../model/event';
 import { partsOf } from '../../model/resource';
 import type { FoundPage, FoundRecord, KnownEnd } from '../../model/topic-end';
-import { lastRepeats, rowsToSendAgain, type SentRow } from '../written-again';
+import { keysNumberedTwice, lastRepeats, rowsToSendAgain, type SentRow } from '../written-again';
 import type { Context, InTransaction } from './context';
 import { listWhole } from './list-whole';
 import { forgetPublished, noteGone } from './lost-numbers';
@@ -102,6 +102,8 @@ async function noteRecords(context: Context, page: FoundPage): Promise<number> {
   );
   await sendNewestAgain(context, page, repeats);
   const others = new Set([...raised, ...overtaken, ...differ].map(({ key }) => key as string));
+  const isOurs = ({ eventId, bytesHash }: FoundRecord) => hashes.get(eventId) === bytesHash;
+  for (const key of keysNumberedTwice(records, isOurs)) others.add(key);
   await publishAnew(context, others);
   await noteUnclaimed(context, records, others);
   await listWhole(context, [...new Set([...others].map((key) => key.split('/', 1)[0]!))]);

@@ -7,7 +7,7 @@
 import { bytesHashOf } from '../../model/event';
 import { partsOf } from '../../model/resource';
 import type { FoundPage, FoundRecord, KnownEnd } from '../../model/topic-end';
-import { lastRepeats, rowsToSendAgain, type SentRow } from '../written-again';
+import { keysNumberedTwice, lastRepeats, rowsToSendAgain, type SentRow } from '../written-again';
 import type { Context } from './context';
 import { listWhole } from './list-whole';
 import { noteGone } from './lost-numbers';
@@ -32,11 +32,15 @@ export function noteFound(context: Context, page: FoundPage): number {
   const repeats = lastRepeats(records, placesOf(context, page));
   releaseFound(context, records);
   const raised = new Set<string>();
+  const ours = new Set<FoundRecord>();
   for (const record of records) {
     const known = knownAs(context, record);
-    if (known === 'same') markFound(context, record, page.partition);
-    else if (known === 'other' || raise(context, record)) raised.add(record.key);
+    if (known === 'same') {
+      ours.add(record);
+      markFound(context, record, page.partition);
+    } else if (known === 'other' || raise(context, record)) raised.add(record.key);
   }
+  for (const key of keysNumberedTwice(records, (record) => ours.has(record))) raised.add(key);
   const overtaken = overtake(context, records);
   refuseOvertaken(context, overtaken);
   for (const key of overtaken) raised.add(key);

@@ -105,7 +105,8 @@ describeWithNeighbour('Kafka', kafkaAvailable(), 'a store behind its topics', ()
       expect(outcomes).toMatchObject([{ sent: true }]);
       const found: FoundRecord[] = [];
       const left = await target.readOn([], async ({ records }) => found.push(...records) > 0);
-      expect(left).toEqual({ unread: [], denied: [] });
+      const ends = [{ topic, partition: 0, nextOffset: String(rows.length) }];
+      expect(left).toEqual({ unread: [], denied: [], ends });
       expect(found.map(({ key, sequence, eventId }) => [key, sequence, eventId])).toEqual(
         rows.map(({ key, sequence, eventId }) => [key, sequence, eventId]),
       );
@@ -495,4 +496,61 @@ describeWithNeighbour('Kafka', kafkaAvailable(), 'a store behind its topics', ()
       await restored.stop();
     },
   );
+
+  describe('whoever led a store that was replaced, and is not kept out yet', () => {
+    let further = 0;
+    const later: Clock = { ...clock, steadyMs: () => clock.steadyMs() + further };
+
+    /** Its store has an event of this resource that a copy of it has not, and it wakes after the copy has read on. */
+    async function wake(id: string) {
+      const first = start(`first-${id}`);
+      await first.hand.publish(id, 'a');
+      await sendAll(first);
+      const full = await first.store.beginRun({ organizationId: null, full: true });
+      await first.store.endRun(full.run, emptyRun, true);
+      await first.stop();
+      cpSync(join(folder, `first-${id}`), join(folder, `copy-${id}`), { recursive: true });
+      const zombie = start(`first-${id}`);
+      await sendAll(zombie);
+      await zombie.hand.publish(id, 'b');
+      const copy = start(`copy-${id}`, later);
+      await sendAll(copy);
+      expect(await zombie.relay.step()).toBe('worked');
+      await zombie.stop();
+      return copy;
+    }
+
+    test('is found where the next one writes behind it: the number that both gave is not the last', async () => {
+      const copy = await wake('20');
+      await copy.hand.publish('20', 'x');
+      await sendAll(copy);
+      expect(await copy.store.behindSince()).not.toBeNull();
+      await copy.hand.publish('20', 'x');
+      await sendAll(copy);
+      await copy.stop();
+      expect((await written()).filter((line) => line.includes('/20 '))).toEqual([
+        '4711/equipment/20 1 a',
+        '4711/equipment/20 2 b',
+        '4711/equipment/20 2 x',
+        '4711/equipment/20 3 x',
+      ]);
+    });
+
+    test('is found within a minute where nobody writes behind it', async () => {
+      const copy = await wake('21');
+      await sendAll(copy);
+      expect(await copy.store.behindSince()).toBeNull();
+      further += 60_000;
+      await sendAll(copy);
+      expect(await copy.store.behindSince()).not.toBeNull();
+      await copy.hand.publish('21', 'x');
+      await sendAll(copy);
+      await copy.stop();
+      expect((await written()).filter((line) => line.includes('/21 '))).toEqual([
+        '4711/equipment/21 1 a',
+        '4711/equipment/21 2 b',
+        '4711/equipment/21 3 x',
+      ]);
+    });
+  });
 });

@@ -45,14 +45,14 @@ function setUp(left: LeftUnread) {
 }
 
 test('nothing is sent to a partition that could not be read, and others do not wait for it', async () => {
-  const { clock, outbox, target, relay, state } = setUp({ unread: [place], denied: [] });
+  const { clock, outbox, target, relay, state } = setUp({ unread: [place], denied: [], ends: [] });
   outbox.add({ topic: 't', key: 'a' });
   outbox.add({ topic: 'other', key: 'a' });
   await relay.step();
   expect(await relay.step()).toBe('waiting');
   expect(target.written.map(({ topic }) => topic)).toEqual(['other']);
   expect(relay.holdUntilMs()).toBe(clock.nowMs() + 1000);
-  state.left = { unread: [], denied: [] };
+  state.left = { unread: [], denied: [], ends: [] };
   await clock.advance(1000);
   await relay.step();
   expect(target.written.map(({ topic }) => topic)).toEqual(['other', 't']);
@@ -62,14 +62,14 @@ test('nothing is sent to a partition that could not be read, and others do not w
 });
 
 test('a topic that may not be read is a condition until it may, and is written meanwhile', async () => {
-  const { clock, outbox, target, relay, state } = setUp({ unread: [], denied: ['t'] });
+  const { clock, outbox, target, relay, state } = setUp({ unread: [], denied: ['t'], ends: [] });
   outbox.add({ topic: 't', key: 'a' });
   await relay.step();
   expect(target.written).toHaveLength(1);
   expect(relay.conditions()).toMatchObject([
     { name: 'topic-denied', labels: { topic: 't' }, sinceMs: 1_000_000 },
   ]);
-  state.left = { unread: [], denied: [] };
+  state.left = { unread: [], denied: [], ends: [] };
   await clock.advance(60_000);
   await relay.step();
   expect(relay.conditions()).toEqual([]);
@@ -78,7 +78,11 @@ test('a topic that may not be read is a condition until it may, and is written m
 test.each(['TOPIC_AUTHORIZATION_FAILED', 'UNKNOWN_TOPIC_OR_PARTITION'])(
   'a topic that cannot be had is told as one that refuses a send, and others do not wait: %s',
   async (refused) => {
-    const { clock, outbox, target, relay, state } = setUp({ unread: [{ ...place, refused }], denied: [] });
+    const { clock, outbox, target, relay, state } = setUp({
+      unread: [{ ...place, refused }],
+      denied: [],
+      ends: [],
+    });
     target.partitions.set('t', 3);
     for (const key of ['a', 'b', 'c']) outbox.add({ topic: 't', key });
     outbox.add({ topic: 'other', key: 'a' });
@@ -99,7 +103,7 @@ test.each(['TOPIC_AUTHORIZATION_FAILED', 'UNKNOWN_TOPIC_OR_PARTITION'])(
     await clock.advance(5000);
     await relay.step();
     expect(relay.conditions()).toEqual([condition]);
-    state.left = { unread: [], denied: [] };
+    state.left = { unread: [], denied: [], ends: [] };
     await clock.advance(5000);
     await relay.step();
     expect(state.reads).toBe(3);
@@ -111,7 +115,7 @@ test.each(['TOPIC_AUTHORIZATION_FAILED', 'UNKNOWN_TOPIC_OR_PARTITION'])(
 test('a topic that cannot be had is looked for again after as long as that lasts, 5 to 60 s, also beside one without a leader', async () => {
   const missing = { ...place, refused: 'UNKNOWN_TOPIC_OR_PARTITION' };
   const leaderless = { ...place, topic: 'leaderless' };
-  const state = { left: { unread: [missing], denied: [] } as LeftUnread };
+  const state = { left: { unread: [missing], denied: [], ends: [] } as LeftUnread };
   const catchUp = makeCatchUp({ readOn: async () => state.left }, makeEnds());
   const looks: number[] = [];
   for (let nowMs = 0; looks.length < 7; nowMs = catchUp.nextMs()!) {
@@ -119,7 +123,7 @@ test('a topic that cannot be had is looked for again after as long as that lasts
     looks.push(nowMs / 1000);
   }
   expect(looks).toEqual([0, 5, 10, 20, 40, 80, 140]);
-  state.left = { unread: [missing, leaderless], denied: [] };
+  state.left = { unread: [missing, leaderless], denied: [], ends: [] };
   await catchUp.run(200_000, async () => true);
   expect(catchUp.nextMs()).toBe(201_000);
   catchUp.reset();
@@ -132,7 +136,7 @@ test('a reading that is cut off goes on in a second, and one that came to nothin
   const read: PublishTarget['readOn'] = async (_known, heard) => {
     if (state.hears) await heard({ ...place, nextOffset: '1', records: [] });
     if (state.fails) throw new Error('connection lost');
-    return { unread: [refused], denied: [] };
+    return { unread: [refused], denied: [], ends: [] };
   };
   const catchUp = makeCatchUp({ readOn: read }, makeEnds());
   for (const nowMs of [0, 100_000]) await catchUp.run(nowMs, async () => true);
@@ -150,7 +154,7 @@ test('a reading that is cut off goes on in a second, and one that came to nothin
 });
 
 test('who is fenced though it leads its own store reads the topics on before it sends again', async () => {
-  const { outbox, target, relay, state } = setUp({ unread: [], denied: [] });
+  const { outbox, target, relay, state } = setUp({ unread: [], denied: [], ends: [] });
   outbox.add({ topic: 't', key: 'a' });
   target.script = [failAll('fenced', 'INVALID_PRODUCER_EPOCH')];
   await relay.step();
@@ -160,14 +164,14 @@ test('who is fenced though it leads its own store reads the topics on before it 
 });
 
 test('a topic that may not be read is looked at once a minute, and told since it was met', async () => {
-  const state = { left: { unread: [], denied: ['t'] } as LeftUnread };
+  const state = { left: { unread: [], denied: ['t'], ends: [] } as LeftUnread };
   const catchUp = makeCatchUp({ readOn: async () => state.left }, makeEnds());
   for (const nowMs of [0, 60_000]) {
     await catchUp.run(nowMs, async () => true);
     expect([catchUp.nextMs(), catchUp.isDue(nowMs + 59_999)]).toEqual([nowMs + 60_000, false]);
   }
   expect(catchUp.conditions()).toMatchObject([{ labels: { topic: 't' }, sinceMs: 0 }]);
-  state.left = { unread: [], denied: [] };
+  state.left = { unread: [], denied: [], ends: [] };
   await catchUp.run(120_000, async () => true);
   expect([catchUp.conditions(), catchUp.nextMs()]).toEqual([[], null]);
 });
@@ -177,7 +181,7 @@ test('a reading that was cut short is none, and what the store cannot note is no
   const heard: boolean[] = [];
   const read: PublishTarget['readOn'] = async (_known, hear) => {
     heard.push(await hear({ ...place, nextOffset: '1', records: [] }));
-    return heard.at(-1) ? { unread: [place], denied: [] } : null;
+    return heard.at(-1) ? { unread: [place], denied: [], ends: [] } : null;
   };
   const catchUp = makeCatchUp({ readOn: read }, ends);
   expect(await catchUp.run(0, async () => false)).toBe(false);
@@ -194,7 +198,7 @@ test('a reading that was cut short is none, and what the store cannot note is no
 test('whoever reads anew holds nothing of before against the store or a topic', async () => {
   const end = { topic: 't', partition: 0, nextOffset: '7' };
   const ends = { ...makeEnds(), topicEnds: async () => [{ ...end, last: null }] };
-  const left = { unread: [place], denied: ['u'] };
+  const left = { unread: [place], denied: ['u'], ends: [] };
   const catchUp = makeCatchUp({ readOn: async () => left }, ends);
   await catchUp.run(0, async () => true);
   catchUp.noted([{ ...end, nextOffset: '8' }]);
@@ -211,14 +215,14 @@ test('whoever reads anew holds nothing of before against the store or a topic', 
 });
 
 test('the end of the topics is told after each reading that came to it', async () => {
-  const { relay, ends } = setUp({ unread: [], denied: [] });
+  const { relay, ends } = setUp({ unread: [], denied: [], ends: [] });
   await relay.step();
   expect(ends.calls).toEqual(['all found']);
 });
 
 test('what fails while others are sent waits for itself alone; a first reading that fails lets nothing be sent', async () => {
   const ends = makeEnds();
-  const state = { left: { unread: [place], denied: [] } as LeftUnread, fails: true };
+  const state = { left: { unread: [place], denied: [], ends: [] } as LeftUnread, fails: true };
   const read = async () => {
     if (state.fails) throw new Error('no broker');
     return state.left;
@@ -232,9 +236,40 @@ test('what fails while others are sent waits for itself alone; a first reading t
   expect([catchUp.held(), catchUp.nextMs()]).toEqual([[place], 2000]);
 });
 
+test('where another stands before what was acknowledged first, all is read again before it is marked; later nobody can', async () => {
+  const { clock, outbox, target, relay, state } = setUp({
+    unread: [],
+    denied: [],
+    ends: [0, 1].map((partition) => ({ topic: 't', partition, nextOffset: '0' })),
+  });
+  target.partitions.set('t', 2);
+  const written = target.write;
+  const intruding = (batches: Parameters<typeof written>[0]) =>
+    written(batches).map((outcome) => ({ ...outcome, firstOffset: '1' }));
+  target.script = [(batches) => ({ outcomes: intruding(batches), spent: false })];
+  outbox.add({ topic: 't', key: 'a' });
+  await relay.step();
+  expect([state.reads, outbox.rows[0]!.sent]).toEqual([1, null]);
+  // What is read marks it; here nothing does, and it goes again.
+  await relay.step();
+  expect([state.reads, outbox.rows[0]!.sent]).toEqual([2, expect.anything()]);
+  target.script = [(batches) => ({ outcomes: intruding(batches), spent: false })];
+  outbox.add({ topic: 't', key: 'a' });
+  await relay.step();
+  expect([state.reads, outbox.rows[1]!.sent]).toEqual([2, expect.anything()]);
+  await clock.advance(59_999);
+  await relay.step();
+  expect(state.reads).toBe(2);
+  // The other partition: whoever was before may still write there.
+  await clock.advance(1);
+  await relay.step();
+  expect(state.reads).toBe(3);
+});
+
 describe('reading on', () => {
   const readerOf = (more: Partial<TopicReader>): TopicReader => ({
     leaderless: async () => [],
+    partitionsOf: () => 1,
     offsets: async (_topics, which) => [
       { topic: 't', partition: 0, nextOffset: which === 'end' ? '5' : '2' },
     ],
@@ -246,7 +281,7 @@ describe('reading on', () => {
     const heard: string[] = [];
     const reader = readerOf({ leaderless: async () => [place] });
     const left = await readOn(reader, ['t'], [], async ({ nextOffset }) => heard.push(nextOffset) > 0);
-    expect([left, heard]).toEqual([{ unread: [place], denied: [] }, ['2', '5']]);
+    expect([left, heard]).toEqual([{ unread: [place], denied: [], ends: [] }, ['2', '5']]);
   });
 
   test.each(['4', '5'])(
@@ -268,7 +303,11 @@ describe('reading on', () => {
     const heard: string[] = [];
     const known = [{ topic: 't', partition: 0, nextOffset: '6', last: null }];
     const listen = async ({ nextOffset }: TopicEnd) => heard.push(nextOffset) > 0;
-    expect(await readOn(readerOf({}), ['t'], known, listen)).toEqual({ unread: [], denied: [] });
+    expect(await readOn(readerOf({}), ['t'], known, listen)).toEqual({
+      unread: [],
+      denied: [],
+      ends: [{ topic: 't', partition: 0, nextOffset: '5' }],
+    });
     expect(heard).toEqual(['2', '5']);
     expect(await readOn(readerOf({}), ['t'], known, async () => false)).toBeNull();
   });
@@ -342,18 +381,99 @@ describe('reading on', () => {
     expect(told).toEqual([]);
   });
 
+  test('what is written and cannot be seen yet is left, and of its partition nothing behind it', async () => {
+    const heard: string[] = [];
+    const reader = readerOf({
+      offsets: async (_topics, which) =>
+        [0, 1].map((partition) => ({ topic: 't', partition, nextOffset: which === 'end' ? '5' : '0' })),
+      partitionsOf: () => 2,
+      readPage: async (from) => ({
+        ...from,
+        nextOffset: from.partition === 0 ? '4' : '5',
+        records: [],
+      }),
+    });
+    const left = await readOn(reader, ['t'], [], async ({ partition, nextOffset }) => {
+      return heard.push(`${partition}: ${nextOffset}`) > 0;
+    });
+    expect(left).toEqual({
+      unread: [{ topic: 't', partition: 0, partitions: 2 }],
+      denied: [],
+      ends: [{ topic: 't', partition: 1, nextOffset: '5' }],
+    });
+    expect(heard).toEqual(['0: 4', '1: 5']);
+  });
+
+  test('what has lost its leader since is left', async () => {
+    const reader = readerOf({ partitionsOf: () => 2 });
+    const left = await readOn(reader, ['t'], [], async () => true);
+    expect(left).toMatchObject({ unread: [{ topic: 't', partition: 1, partitions: 2 }], denied: [] });
+  });
+
+  test('what came while others were read is read as well, and what comes after that is not waited for', async () => {
+    const ends = [5, 7, 9];
+    const read: string[] = [];
+    const reader = readerOf({
+      offsets: async (_topics, which) => [
+        { topic: 't', partition: 0, nextOffset: which === 'end' ? String(ends.shift()) : '0' },
+      ],
+      readPage: async (from) => {
+        read.push(from.nextOffset);
+        return { ...from, nextOffset: String(Number(from.nextOffset) + 1), records: [] };
+      },
+    });
+    const known = [{ topic: 't', partition: 0, nextOffset: '4', last: null }];
+    expect(await readOn(reader, ['t'], known, async () => true)).toEqual({
+      unread: [],
+      denied: [],
+      ends: [{ topic: 't', partition: 0, nextOffset: '7' }],
+    });
+    expect([read, ends]).toEqual([['4', '5', '6'], [9]]);
+  });
+
+  test('what was left at first is not read with what came meanwhile', async () => {
+    const denied = Object.assign(new Error('no'), { type: 'TOPIC_AUTHORIZATION_FAILED' });
+    let reads = 0;
+    const ends = (which: string, offset: string) => async (_topics: string[], asked: string) => [
+      { topic: which, partition: 0, nextOffset: asked === 'end' ? offset : '0' },
+    ];
+    const readPage = async (): Promise<FoundPage> => {
+      reads += 1;
+      throw denied;
+    };
+    const left = await readOn(readerOf({ offsets: ends('d', '2'), readPage }), ['d'], [], async () => true);
+    expect([left, reads]).toEqual([{ unread: [], denied: ['d'], ends: [] }, 1]);
+    const unseen = readerOf({
+      offsets: ends('u', '2'),
+      readPage: async (from) => {
+        reads += 1;
+        return { ...from, records: [] };
+      },
+    });
+    expect(await readOn(unseen, ['u'], [], async () => true)).toEqual({
+      unread: [{ topic: 'u', partition: 0, partitions: 1 }],
+      denied: [],
+      ends: [],
+    });
+    expect(reads).toBe(2);
+  });
+
   test('a last event that may not be looked at says nothing, and holds up nothing', async () => {
     const denied = Object.assign(new Error('no'), { type: 'TOPIC_AUTHORIZATION_FAILED' });
     const known = [{ topic: 't', partition: 0, nextOffset: '5', last: { offset: '4', eventId: 'here' } }];
     const reader = readerOf({ readPage: () => Promise.reject(denied) });
-    expect(await readOn(reader, ['t'], known, async () => true)).toEqual({ unread: [], denied: [] });
+    expect(await readOn(reader, ['t'], known, async () => true)).toMatchObject({ unread: [], denied: [] });
   });
 
   test('names what may not be read', async () => {
     const reader = readerOf({
       readPage: () => Promise.reject(Object.assign(new Error('no'), { type: 'TOPIC_AUTHORIZATION_FAILED' })),
     });
-    expect(await readOn(reader, ['t'], [], async () => true)).toEqual({ unread: [], denied: ['t'] });
+    expect(await readOn(reader, ['t'], [], async () => true)).toEqual({
+      unread: [],
+      denied: ['t'],
+      ends: [],
+    });
   });
 
   test('a last event that is gone from its topic is not looked at; one with which the topic begins is', async () => {
@@ -397,6 +517,7 @@ test('the beginning of another log under a known name is said to be one, and no 
   const pages: { topic: string; anotherLog: boolean; records: number }[] = [];
   const reader: TopicReader = {
     leaderless: async () => [],
+    partitionsOf: () => 1,
     offsets: async (topics, which) =>
       topics.map((topic) => ({ topic, partition: 0, nextOffset: which === 'end' ? '5' : '0' })),
     readPage: async ({ topic, partition }) => ({

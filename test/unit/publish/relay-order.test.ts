@@ -55,7 +55,7 @@ class Brokers {
         mine = this.epoch;
       },
       partitionsOf: async () => partitions,
-      readOn: async () => ({ unread: [], denied: [] }),
+      readOn: async () => ({ unread: [], denied: [], ends: [] }),
       send: async (batches) => {
         const outcomes: Outcome[] = [];
         for (const batch of batches) outcomes.push(await this.decide(batch, mine));

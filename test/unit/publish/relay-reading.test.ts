@@ -37,7 +37,7 @@ function inTwoPages(between: () => unknown): PublishTarget['readOn'] {
     if (!(await heard(page))) return null;
     await between();
     if (!(await heard({ ...page, nextOffset: '2' }))) return null;
-    return { unread: [], denied: [] };
+    return { unread: [], denied: [], ends: [] };
   };
 }
 
@@ -125,7 +125,7 @@ test('a lease that lapsed in a pause is not taken again before the pause is over
   let reads = 0;
   target.readOn = async () => {
     reads += 1;
-    return { unread: [], denied: [] };
+    return { unread: [], denied: [], ends: [] };
   };
   await relay.step();
   target.openProblems = [new Problem('publish.refused', 'the login was refused')];

@@ -1,0 +1,48 @@
+/**
+ * Partitions to which nothing was written since they were read: a broker keeps a former producer from writing only where the
+ * next has written, so what a former one left in a broker's queue, or does when it wakes, may still come there. Memory alone.
+ */
+import type { TopicEnd } from '../model/topic-end';
+import type { Success } from './target';
+
+type Place = Pick<TopicEnd, 'topic' | 'partition'>;
+
+export interface Unfenced {
+  /** They were read up to these ends. */
+  read(ends: TopicEnd[]): void;
+  /**
+   * Something was acknowledged there: nobody comes between any more. Whether it stands where the reading ended; false where
+   * another's stands before it, which was not read.
+   */
+  written(place: Place, success: Success): boolean;
+  isAny(): boolean;
+  forget(): void;
+}
+
+/** Keeps the name of each partition; never throws. */
+export function makeUnfenced(): Unfenced {
+  let ends = new Map<string, bigint>();
+  const fenced = new Set<string>();
+  return {
+    read(read) {
+      const left = read.filter((end) => !fenced.has(nameOf(end)));
+      ends = new Map(left.map((end) => [nameOf(end), BigInt(end.nextOffset)]));
+    },
+    written(place, { firstOffset }) {
+      const name = nameOf(place);
+      const end = ends.get(name);
+      ends.delete(name);
+      fenced.add(name);
+      return end === undefined || firstOffset === null || BigInt(firstOffset) <= end;
+    },
+    isAny: () => ends.size > 0,
+    forget() {
+      ends.clear();
+      fenced.clear();
+    },
+  };
+}
+
+function nameOf({ topic, partition }: Place): string {
+  return `${topic}/${partition}`;
+}
