@@ -177,10 +177,11 @@ function honest(): LivesEvidence {
       organizations: [{ id: '4711', access: 'active' }],
       history: [],
       alerts: [],
-      syncs: [{ id: 1 }],
+      syncs: [{ id: 1, organization_id: null, began_at: 1000, ended_at: 3500 }],
       behind: [],
     },
     behindTold: 3,
+    beganAtMs: 1000,
     toldLedger: { accepted: 2, published: 2, waiting: 0 },
     openPages: [],
     expectedPages: [],
@@ -220,6 +221,16 @@ function tellHeader({ records }: LivesEvidence, at: number, name: string, value:
 
 test('honest lives have no finding', () => {
   expect(checkLives(honest())).toEqual([]);
+});
+
+test('that a store is behind for a moment need not be told where several processes look now and then', () => {
+  const evidence = honest();
+  evidence.behindTold = 0;
+  evidence.logs.push(evidence.logs[0]!);
+  Object.assign(evidence.states.syncs[0]!, { ended_at: 2500 });
+  expect(checkLives(evidence)).toEqual([]);
+  Object.assign(evidence.states.syncs[0]!, { ended_at: 3500 });
+  expect(kindsOf(evidence)).toEqual(['page']);
 });
 
 test('what a later life says once more is told again', () => {
@@ -488,6 +499,14 @@ const doctored: Doctored[] = [
     ['page'],
     (evidence) => {
       evidence.behindTold = 0;
+    },
+  ],
+  [
+    'a store that is behind for a moment, of which the one process that there is told nobody',
+    ['page'],
+    (evidence) => {
+      evidence.behindTold = 0;
+      Object.assign(evidence.states.syncs[0]!, { ended_at: 2500 });
     },
   ],
   ['a store that stays behind', ['unsettled'], ({ states }) => void states.behind.push({ name: 'behind' })],

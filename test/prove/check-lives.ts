@@ -70,7 +70,12 @@ export type LivesEvidence = QuietEvidence &
     owners: ReadonlyMap<string, ReadonlySet<string>>;
     /** How often on-call was told in the last life that the store is behind its topics. */
     behindTold: number;
+    /** When it began. */
+    beganAtMs: number;
   };
+
+/** How often a process looks whether the store is behind; of what lasts for less, those that do not sync it may know nothing. */
+const behindLookMs = 2000;
 
 /** All that was found; nothing where every promise was kept. */
 export function checkLives(evidence: LivesEvidence): Finding[] {
@@ -341,11 +346,22 @@ function countJournalled({ deliveries }: Tables, before: ReadonlySet<string>): M
 }
 
 /** A store that took the place of another is behind its topics, which on-call hears; a full sync has ended that. */
-function checkBehind({ states, behindTold }: LivesEvidence): Finding[] {
+function checkBehind({ states, behindTold, beganAtMs, logs }: LivesEvidence): Finding[] {
   const found: Finding[] = [];
-  if (behindTold === 0)
+  const lastedMs = wholeSyncs(states, beganAtMs).map((run) => Number(run.ended_at) - Number(run.began_at));
+  const isOneOfMany = logs.filter(({ role }) => role !== 'receiver').length > 1;
+  const isBrief = isOneOfMany && lastedMs.length > 0 && Math.max(...lastedMs) < behindLookMs;
+  if (behindTold === 0 && !isBrief)
     found.push({ kind: 'page', text: 'on-call was not told that the store is behind its topics' });
   if (states.behind.length > 0)
     found.push({ kind: 'unsettled', text: `it is still behind: ${JSON.stringify(states.behind)}` });
   return found;
+}
+
+/** Syncs of everything that began since then and have ended. */
+export function wholeSyncs({ syncs }: Pick<LivesEvidence['states'], 'syncs'>, sinceMs: number) {
+  return syncs.filter(
+    ({ organization_id, began_at, ended_at }) =>
+      organization_id === null && ended_at !== null && Number(began_at) >= sinceMs,
+  );
 }

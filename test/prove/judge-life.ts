@@ -4,7 +4,7 @@ import { evidenceFrom } from '../support/evidence';
 import { until } from '../support/until';
 import { readBack, rest, sizesOf, stopAll, toldBy, workerOf } from './at-rest';
 import type { Finding } from './check';
-import { checkLives, type LivesEvidence, livesRestMsMax } from './check-lives';
+import { checkLives, type LivesEvidence, livesRestMsMax, wholeSyncs } from './check-lives';
 import type { Lives } from './lives';
 import type { Load, Resource } from './load';
 import type { Sender } from './sender';
@@ -26,10 +26,11 @@ export async function judgeLife(parts: JudgedParts, tell: (line: string) => void
   const settled = await sender.settled(livesRestMsMax);
   if (!settled) sender.end();
   const since = () => pagesSince(stage, lives.beganAtMs());
-  const heard = until(() => since().behindTold > 0 && !since().open.includes(behindPage), {
-    withinMs: livesRestMsMax,
-    what: 'the store to be behind its topics no more',
-  });
+  const heard = until(
+    async () =>
+      wholeSyncs(await store.states(), lives.beganAtMs()).length > 0 && !since().open.includes(behindPage),
+    { withinMs: livesRestMsMax, what: 'the store to be behind its topics no more' },
+  );
   await heard.catch(() => {});
   await listBlocked(stage, lives.blockedThen(), tell);
   const rested = settled && (await rest(stage, tell));
@@ -72,6 +73,7 @@ export async function judgeLife(parts: JudgedParts, tell: (line: string) => void
     toldLedger,
     states: await store.states(),
     behindTold,
+    beganAtMs: lives.beganAtMs(),
     openPages,
     expectedPages,
     postsOf: onCall.toldOf,

@@ -209,9 +209,7 @@ async function eventsAfter(stage: Stage, after: number): Promise<Published[]> {
   }
 }
 
-/** Which change of the load a document shows; 0 where it shows none. */
+/** Which change of the load a machine shows; 0 where none, as in a field operation: its first season looks like a change. */
 function changeIn(data: Published['data']): number {
-  const name = /^Name (\d+)$/.exec(String(data?.name))?.[1];
-  const season = /^\d+$/.exec(String(data?.cropSeason))?.[0];
-  return Number(name ?? (season === undefined ? 0 : Number(season) - 1900));
+  return Number(/^Name (\d+)$/.exec(String(data?.name))?.[1] ?? 0);
 }
