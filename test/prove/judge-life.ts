@@ -26,11 +26,14 @@ export async function judgeLife(parts: JudgedParts, tell: (line: string) => void
   const settled = await sender.settled(livesRestMsMax);
   if (!settled) sender.end();
   const since = () => pagesSince(stage, lives.beganAtMs());
-  const heard = until(
-    async () =>
-      wholeSyncs(await store.states(), lives.beganAtMs()).length > 0 && !since().open.includes(behindPage),
-    { withinMs: livesRestMsMax, what: 'the store to be behind its topics no more' },
-  );
+  // What lasts for a moment may be over before whoever pages looks. A store that one process owns can be read by nobody else.
+  const isOver = async () =>
+    since().behindTold > 0 ||
+    (store.backups.whileServed && wholeSyncs(await store.states(), lives.beganAtMs()).length > 0);
+  const heard = until(async () => !since().open.includes(behindPage) && (await isOver()), {
+    withinMs: livesRestMsMax,
+    what: 'the store to be behind its topics no more',
+  });
   await heard.catch(() => {});
   await listBlocked(stage, lives.blockedThen(), tell);
   const rested = settled && (await rest(stage, tell));
