@@ -17,6 +17,7 @@ import { makeHttpClient } from './client';
 import { makeEquipmentAddresses } from './equipment-addresses';
 import { makeGate } from './gate';
 import { answerOf, type ListingPage, makeListItems } from './listing';
+import { lookAtEquipment } from './look-at-equipment';
 import { makeOldEquipment } from './old-equipment';
 import type { ProviderDoors, ProviderOptions } from './options';
 import { makeOrganizations, type OrganizationSeen, organizationsOf } from './organizations';
@@ -74,6 +75,11 @@ export interface ProviderClient {
   ): Promise<{ organization: OrganizationSeen | null } | { answer: Answer }>;
   /** Streams the pages, each under a deadline of its own; at most `pagesMax`. */
   organizations(connectionId: string, signal?: AbortSignal): AsyncIterable<OrganizationsPage>;
+  /**
+   * One call of the equipment API: null where it was answered, else what came. Null as well where its records are read from
+   * the older endpoints, to which links lead.
+   */
+  equipmentTrouble(connectionId: string, signal?: AbortSignal): Promise<string | null>;
   /** Streams the pages of one listing, as `organizations` does. */
   listing(request: ListingRequest, signal?: AbortSignal): AsyncIterable<ListingPage>;
   /** What is read and written on a person's behalf. */
@@ -129,13 +135,20 @@ export function makeProviderClient(options: ProviderOptions, doors: ProviderDoor
     yield* shownPages(organizations.list(connection, callers.alone(timeoutMs, signal)));
   }
 
+  async function equipmentTrouble(connectionId: string, signal?: AbortSignal): Promise<string | null> {
+    const connection = connectionOf(connectionId);
+    if (connection === null || options.equipmentApi === 'old') return null;
+    return lookAtEquipment(parts, connection, callers.alone(timeoutMs, signal));
+  }
+
   const listing = (request: ListingRequest, signal?: AbortSignal) =>
     listItemsOf(parts, request, timeoutMs, connectionOf(request.connectionId), signal);
   const close = () => parts.client.close();
   const data = makeProviderData({ options, doors, ...parts });
   const subscriptions = makeSubscriptionCalls({ ...parts, connectionOf, timeoutMs });
   const showUnprobed = showAgain.ofUnprobed;
-  const reading = { read, probe, showUnprobed, readOrganization, organizations: list, listing };
+  const listed = { organizations: list, equipmentTrouble, listing };
+  const reading = { read, probe, showUnprobed, readOrganization, ...listed };
   return { ...reading, data, subscriptions, close };
 }
 

@@ -8,10 +8,10 @@ import type { ProviderClient } from '../fetch/provider-client';
 import type { Answer } from '../model/answer';
 import { shellValue, shellWord } from '../model/shell-word';
 import { CheckFailure, type Found } from '../operations/check';
-import { systemClock } from '../tools/clock';
+import { endsWithin, systemClock } from '../tools/clock';
 import { storesAnswer } from './stores-answer';
 
-type Client = Pick<ProviderClient, 'organizations'>;
+type Client = Pick<ProviderClient, 'organizations' | 'equipmentTrouble'>;
 type Book = Pick<ConnectionBook, 'connections' | 'sees' | 'refresh'>;
 
 /** As `answersThrough`, of the connections that there are now. Throws `store.unavailable` where these cannot be read within 3 s. */
@@ -21,8 +21,8 @@ export async function checkConnections(client: Client, book: Book): Promise<Foun
 }
 
 /**
- * Asks for the first page of organizations through every valid connection. A refused consent is a caution while another
- * connection is answered. Rejects with a sentence where one is not answered otherwise, where every consent was refused or
+ * Asks for the first page of organizations through every valid connection, and the equipment API through one of them. A refused
+ * consent is a caution while another connection is answered, and so is an equipment API that does not answer within 3 s. Rejects with a sentence where one is not answered otherwise, where every consent was refused or
  * where there is none: `CheckFailure` where a user has to act, or nobody but the provider. Throws `store.key-missing` where a stored token cannot be
  * opened any more, whatever was opened before.
  */
@@ -32,6 +32,10 @@ export async function answersThrough(client: Client, book: Book): Promise<Found>
     const detail = 'there is no connection: no user has given consent, or each was revoked';
     throw new CheckFailure(detail, '`tramline connect` prints a link for the user who gives consent.');
   }
+  const looking = equipmentTrouble(
+    client,
+    connections.find(({ status }) => status === 'valid'),
+  );
   const [refused, answered]: [string[], string[]] = [[], []];
   let isOauth1 = false;
   for (const { connectionId, status, auth } of connections) {
@@ -39,6 +43,10 @@ export async function answersThrough(client: Client, book: Book): Promise<Found>
     (isRefused ? refused : answered).push(connectionId);
     isOauth1 ||= isRefused && auth === 'oauth1';
   }
+  return besideEquipment(consentsOf(book, refused, answered, isOauth1), await looking);
+}
+
+function consentsOf(book: Book, refused: string[], answered: string[], isOauth1: boolean): Found {
   const next = anew(refused, isOauth1);
   const { length } = answered;
   const answers = `answers for ${length === 1 ? '1 connection' : `${length} connections`}`;
@@ -56,6 +64,29 @@ export async function answersThrough(client: Client, book: Book): Promise<Found>
     next: `${next}, ${revoke}`,
   };
 }
+
+/** Beside what is asked of the others; null where it answers, or nobody can ask. Never rejects. */
+async function equipmentTrouble(
+  client: Client,
+  asker: { connectionId: string } | undefined,
+): Promise<string | null> {
+  if (asker === undefined) return null;
+  const over = new AbortController();
+  const asking = client.equipmentTrouble(asker.connectionId, over.signal);
+  if (await endsWithin(asking, equipmentMsMax, systemClock)) return asking;
+  over.abort();
+  return `no answer within ${equipmentMsMax / 1000} s`;
+}
+
+/** Its address is a setting, to which nothing that was answered leads. */
+function besideEquipment({ detail, next }: Found, trouble: string | null): Found {
+  if (trouble === null) return { detail, next };
+  return { detail: `${detail}; the equipment API: ${trouble}`, next: next ?? equipmentStep };
+}
+
+const equipmentMsMax = 3000;
+const equipmentStep =
+  'Compare PROVIDER_EQUIPMENT_URL with the provider’s documentation, and where it is right, look at the provider’s status page.';
 
 /** A consent by OAuth 1 may be one that the provider ended for good: then only the switch-over helps. */
 function anew(refused: string[], isOauth1: boolean): string {

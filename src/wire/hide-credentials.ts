@@ -45,6 +45,10 @@ export function hideCredentials(client: ProviderClient, credentials: Credentials
         yield cleanPage(page, connectionId, credentials);
       }
     },
+    async equipmentTrouble(connectionId, signal) {
+      const trouble = await client.equipmentTrouble(connectionId, signal);
+      return trouble === null ? null : hide(trouble, secretsOf(connectionId, credentials));
+    },
     async *listing(request, signal) {
       for await (const page of client.listing(request, signal)) {
         yield cleanPage(page, request.connectionId, credentials);

@@ -1660,3 +1660,42 @@ describe('organizations', () => {
     });
   });
 });
+
+describe('the equipment API', () => {
+  const asked = () => equipmentApi().get('/isg/equipmentMakes?itemLimit=1');
+  const more = { rel: 'nextPage', uri: `${equipmentOrigin}/isg/equipmentMakes?pageOffset=1&itemLimit=1` };
+
+  test('that answers is asked once, without the catalog and without more pages', async () => {
+    asked().reply(200, { links: [more], values: [{ id: 1 }] }, json);
+    expect(await staged.client.equipmentTrouble('c1')).toBeNull();
+  });
+
+  test.each([
+    ['the user', 403],
+    ['the token', 401],
+    ['for a while', 429],
+  ])('that refuses %s has answered', async (_whom, status) => {
+    // A refused token is shown to the catalog as well.
+    if (status === 401) api().get('/platform/').reply(401, said('no'), json);
+    asked().reply(status, said('no'), { ...json, 'retry-after': '60' });
+    expect(await staged.client.equipmentTrouble('c1')).toBeNull();
+  });
+
+  test.each([
+    ['is not there', 404, '', 'page 1: it was not answered with a page (gone)'],
+    ['is in trouble', 503, '', 'status 503'],
+    ['is another one', 200, { catalog: 1 }, 'expected a list of values'],
+  ])('that %s is told with its address', async (_how, status, body, words) => {
+    asked().reply(status, body, json);
+    const trouble = await staged.client.equipmentTrouble('c1');
+    expect(trouble).toContain(words);
+    expect(trouble).toContain(`${equipmentOrigin}/isg/equipmentMakes`);
+  });
+
+  test('is not asked through a connection that is none, nor where the older endpoints are read', async () => {
+    expect(await staged.client.equipmentTrouble('c9')).toBeNull();
+    staged.client.close();
+    staged = stageClient({ equipmentApi: 'old' });
+    expect(await staged.client.equipmentTrouble('c1')).toBeNull();
+  });
+});

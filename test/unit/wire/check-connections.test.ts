@@ -13,9 +13,11 @@ async function check(
   connections: Connection[],
   pageOf: (id: string) => OrganizationsPage = () => seen,
   organizations: Record<string, string[]> = {},
+  equipmentTrouble: (id: string) => Promise<string | null> = async () => null,
 ) {
   const asked: string[] = [];
   const client = {
+    equipmentTrouble,
     async *organizations(connectionId: string) {
       asked.push(connectionId);
       yield pageOf(connectionId);
@@ -138,4 +140,44 @@ test('every valid connection is asked', async () => {
   const { said, asked } = await check([connectionOf(), connectionOf({ connectionId: 'c2' })]);
   expect(said).toEqual({ detail: 'answers for 2 connections', next: null });
   expect(asked).toEqual(['c1', 'c2']);
+});
+
+test('an equipment API that does not answer beside one that does is a warning, and names the setting of its address', async () => {
+  const asked: string[] = [];
+  const trouble = async (id: string) => {
+    asked.push(id);
+    return 'page 1: status 404 at https://api.example.com/isg/equipmentMakes';
+  };
+  const refused = connectionOf({ connectionId: 'c2', user: 'u2', status: 'refused' });
+  const { said } = await check([refused, connectionOf()], () => seen, {}, trouble);
+  expect(asked).toEqual(['c1']);
+  expect(said).toMatchObject({
+    detail: expect.stringMatching(
+      /^answers for 1 connection; .*; the equipment API: page 1: status 404 at https:\/\/api.example.com\/isg\/equipmentMakes$/,
+    ),
+    next: expect.stringMatching(/^Its user consents anew/),
+  });
+  expect((await check([connectionOf()], () => seen, {}, trouble)).said).toMatchObject({
+    next: expect.stringMatching(/^Compare PROVIDER_EQUIPMENT_URL .*status page\.$/),
+  });
+  expect((await check([refused], () => seen, {}, trouble)).said).toBeInstanceOf(CheckFailure);
+  expect(asked).toHaveLength(2);
+});
+
+test('an equipment API that says nothing keeps nobody waiting for long', async () => {
+  jest.useFakeTimers();
+  try {
+    const checking = check(
+      [connectionOf()],
+      () => seen,
+      {},
+      () => new Promise(() => {}),
+    );
+    await jest.advanceTimersByTimeAsync(3000);
+    expect((await checking).said).toMatchObject({
+      detail: 'answers for 1 connection; the equipment API: no answer within 3 s',
+    });
+  } finally {
+    jest.useRealTimers();
+  }
 });

@@ -44,6 +44,7 @@ function clientAnswering(
     async *organizations() {
       yield* pages;
     },
+    equipmentTrouble: async () => ('message' in answer ? String(answer.message) : null),
     async *listing() {},
     data: {
       fileContent: async () => ({ fault: faultWith(answer) }),
@@ -157,6 +158,8 @@ test('what a person reads directly quotes no credential either', async () => {
   const client = clientAnswering(refusedWith(`token ${token} is refused`));
   const [listed] = await allOf(client.data.files(null));
   const read = await client.data.fileContent('f1', 0, null);
+  const trouble = await client.equipmentTrouble('c1');
+  expect(trouble).toBe('token [secret] is refused');
   const said = JSON.stringify([listed, read]);
   expect(said).toContain('is refused');
   expect(said).not.toContain(token);
