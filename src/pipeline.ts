@@ -228,7 +228,7 @@ async function end(path: Path, task: TakenTask, answer: Answer, traceparent: str
   if (waits !== null) return waits;
   const own = isOwnFailure(task, answer, path.health);
   const about = { isConnected: path.provider.isConnected, ...whomRefused(task, answer, path.provider.sees) };
-  const situation = { nowMs, observedAt: new Date(nowMs).toISOString(), traceparent, own, ...about };
+  const situation = { observedAt: new Date(nowMs).toISOString(), traceparent, own, ...about };
   const heard = paused(task, answer, path.health, nowMs);
   return apply(path, decideEnding(task, heard, situation, path.settings.ending));
 }

@@ -26,7 +26,6 @@ export interface EndingRules {
 }
 
 export interface EndingSituation {
-  nowMs: number;
   observedAt: string;
   traceparent: string | null;
   /** The failure counts as the item's own. */
@@ -61,7 +60,7 @@ const attemptMsMax = 60_000;
 /**
  * How an attempt that brought no document ends for its task: postponed, parked, settled or set aside. Pure; every kind
  * of answer has an ending. A failure that is shared waits at most 30 s; one attempt ages a task by at most 60 s beside
- * its back-off.
+ * its back-off. How old a task is the store's clock says alone, from one attempt's end to the beginning of the next.
  */
 export function decideEnding(
   task: TakenTask,
@@ -83,7 +82,7 @@ export function decideEnding(
   const sinceFailureMs =
     task.failedAtMs === null
       ? 0
-      : Math.min(Math.max(0, situation.nowMs - task.failedAtMs), rules.backoff.maxMs + attemptMsMax);
+      : Math.min(Math.max(0, task.takenAtMs - task.failedAtMs), rules.backoff.maxMs + attemptMsMax);
   const tooOld = task.agedMs + sinceFailureMs >= rules.retryAgeMs;
   switch (answer.kind) {
     case 'gone': {

@@ -106,7 +106,6 @@ test('operations without their measurements, of two organizations and with nothi
       await hear(answer, nowMs, operation);
       const own = isOwnFailure(operation, answer, health);
       const situation = {
-        nowMs,
         observedAt: '',
         traceparent: null,
         own,
@@ -115,7 +114,7 @@ test('operations without their measurements, of two organizations and with nothi
         proven: false,
       };
       const heard = paused(operation, answer, health, nowMs);
-      endings.push(decideEnding(operation, heard, situation, rules));
+      endings.push(decideEnding({ ...operation, takenAtMs: nowMs }, heard, situation, rules));
     }
     expect(health.troubles(nowMs + 20_000)).toEqual([]);
     verbs.push(endings.map(({ verb }) => verb));
