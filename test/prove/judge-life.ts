@@ -14,8 +14,11 @@ export type JudgedParts = { stage: Stage; load: Load; sender: Sender; lives: Liv
 
 export type Judged = { evidence: LivesEvidence; findings: Finding[] };
 
-/** Two re-sends, what an alert that came back again is held for, and whoever paged for all may have died last. */
-const pagesMsMax = (2 + 16) * resendSeconds * 1000 + leaseSeconds * 1000 + 30_000;
+/**
+ * Two re-sends, what an alert that came back again is held for, and whoever paged for all may have died last; what a process
+ * asked of a store that was away for long, and asked nobody again, it remembers for a minute.
+ */
+const pagesMsMax = (2 + 16) * resendSeconds * 1000 + leaseSeconds * 1000 + 30_000 + 60_000;
 const behindPage = 'TramlineStoreBehindTopics';
 
 /** The load stands still, and everybody has accepted its terms since before this life began. No process runs afterwards. */
