@@ -270,6 +270,19 @@ export function storeBehindSuite(name: string, open: () => Promise<StoreUnderTes
       expect(await sequences()).toEqual(['1 2']);
     });
 
+    test('what was sent is sent as well where the other of its number stands on a page before', async () => {
+      await hand.publish('1', 'a');
+      const [row] = await hand.records();
+      expect(await find([{ ...stranger(1), offset: '40' }], '41')).toBe(1);
+      expect(await hand.store.ledger()).toMatchObject({ published: 0, waiting: 1 });
+      await find([sentAt(row!, 41)], '42');
+      await hand.store.allFound();
+      expect(await hand.store.ledger()).toMatchObject({ published: 1, waiting: 0 });
+      expect(await hand.records()).toEqual([]);
+      await hand.publish('1', 'a');
+      expect(await sequences()).toEqual(['1 2']);
+    });
+
     test('what another wrote under a lower number than what was sent after it is no reason to publish it anew', async () => {
       for (const content of ['a', 'b']) await hand.publish('1', content);
       const [first, second] = await hand.records();

@@ -86,7 +86,7 @@ async function noteRecords(context: Context, page: FoundPage): Promise<number> {
   await markSent(
     context,
     known
-      .filter(({ state, event_id }) => (state === 0 || state === 3) && !differing.has(event_id))
+      .filter(({ state, event_id }) => [0, 3, 4].includes(state) && !differing.has(event_id))
       .map(({ id, event_id }) => ({ row: id, partition, offset: offsets.get(event_id)! })),
   );
   const overtaken = await database.all(
@@ -126,8 +126,14 @@ async function noteBehind({ database, nowMs }: Context): Promise<void> {
   );
 }
 
-/** What Kafka refused here went out elsewhere: it is as what waits to be sent, and an operator is not asked about it. */
+/**
+ * What Kafka refused here went out elsewhere: it is as what waits to be sent, and an operator is not asked about it. So is what
+ * was set aside since another's stands there under its number, on a page before: it was written behind that one.
+ */
 async function releaseFound(context: Context, known: Row[]): Promise<void> {
+  const aside = known.filter(({ state }) => state === 4).map(({ id }) => id as number);
+  if (aside.length > 0)
+    await context.database.run('UPDATE outbox SET state = 0 WHERE id = ANY($1::bigint[])', aside);
   const rows = known.filter(({ state }) => state === 3).map(({ id }) => id as number);
   if (rows.length === 0) return;
   await closeRecords(context, rows);

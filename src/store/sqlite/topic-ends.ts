@@ -77,13 +77,20 @@ export function behindSince({ database }: Context): number | null {
   return row === undefined ? null : Number(row.value);
 }
 
-/** What Kafka refused here went out elsewhere: it is as what waits to be sent, and an operator is not asked about it. */
+/**
+ * What Kafka refused here went out elsewhere: it is as what waits to be sent, and an operator is not asked about it. So is what
+ * was set aside since another's stands there under its number, on a page before: it was written behind that one.
+ */
 function releaseFound(context: Context, records: FoundRecord[]): void {
-  const rows = context.database.all(
-    `UPDATE outbox SET state = 0 WHERE event_id IN (SELECT value FROM json_each(?)) AND state = 3
-     RETURNING id, key, sequence`,
-    JSON.stringify(records.map(({ eventId }) => eventId)),
-  );
+  const release = (state: number) =>
+    context.database.all(
+      `UPDATE outbox SET state = 0 WHERE event_id IN (SELECT value FROM json_each(?)) AND state = ?
+       RETURNING id, key, sequence`,
+      JSON.stringify(records.map(({ eventId }) => eventId)),
+      state,
+    );
+  release(4);
+  const rows = release(3);
   for (const { id, key, sequence } of rows) {
     closeRecord(context, Number(id));
     noteAccepted(context, String(key), Number(sequence));
