@@ -2,10 +2,13 @@
  * How far topics go, as far as the store was told, and what stands beyond that. Shapes only; offsets are decimal texts.
  */
 
-/** The place after what was acknowledged, or found, last. */
-export interface TopicEnd {
+export interface TopicPlace {
   topic: string;
   partition: number;
+}
+
+/** The place after what was acknowledged, or found, last. */
+export interface TopicEnd extends TopicPlace {
   nextOffset: string;
 }
 

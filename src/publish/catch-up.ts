@@ -7,8 +7,9 @@
 import type { Condition } from '../model/alert';
 import { isProblem } from '../model/problem';
 import type { HeldPartition, TopicEnds } from '../model/store';
-import type { TopicEnd } from '../model/topic-end';
-import { topicDenied } from './setbacks';
+import type { TopicEnd, TopicPlace } from '../model/topic-end';
+import type { Clock } from '../tools/clock';
+import { makeLeftBook, unreadPauseMs } from './left-unread';
 import type { PublishTarget, Success, Unread } from './target';
 import { makeUnfenced } from './unfenced';
 
@@ -16,15 +17,17 @@ import { makeUnfenced } from './unfenced';
 export type KnownEnds = Pick<TopicEnds, 'topicEnds' | 'noteFound' | 'allFound'>;
 
 export interface CatchUp {
-  /** Whether there is something to read at this time. */
-  isDue(nowMs: number): boolean;
+  /** Whether there is something to read now. */
+  isDue(): boolean;
   /**
    * Reads until `mayGoOn` says no: false then. Throws what the target makes it throw while nothing was read before, and
    * what the store throws.
    */
-  run(nowMs: number, mayGoOn: () => Promise<boolean>): Promise<boolean>;
+  run(mayGoOn: () => Promise<boolean>): Promise<boolean>;
   /** Where nothing may be sent yet. */
   held(): Unread[];
+  /** Whether some of it is held for what comes back by itself. */
+  isWaiting(): boolean;
   /** When the next attempt is; null when all was read. */
   nextMs(): number | null;
   conditions(): Condition[];
@@ -32,8 +35,8 @@ export interface CatchUp {
   ends(): TopicEnd[];
   noted(ends: TopicEnd[]): void;
   /**
-   * Whether what was acknowledged there follows what was read, asked of all that is. Where another's stands between, all is to be
-   * read again, and what was acknowledged is found behind it: it must not be marked before.
+   * Whether what was acknowledged there follows what was read, asked of all that is. Where another's stands between, that partition
+   * is to be read again, and what was acknowledged is found behind it: it must not be marked before.
    */
   follows(place: HeldPartition, success: Success): boolean;
   /** Another may have sent since: all is to be read again. */
@@ -42,23 +45,14 @@ export interface CatchUp {
 
 /** How often it is looked whether another has written where this one has written nothing yet, and so keeps nobody out. */
 const unfencedPauseMs = 60_000;
-/** Partitions come back by themselves; a right must be given by somebody. */
-const unreadPauseMs = 1000;
-const deniedPauseMs = 60_000;
-/** A topic that is refused is looked at again after as long as that lasts already, but no sooner. */
-const refusedPauseMs = 5_000;
-
-/** By topic: since when, and why. */
-type Refused = ReadonlyMap<string, { sinceMs: number; code: string }>;
 
 /** `ends` null: what stands on the topics is taken on trust. */
-export function makeCatchUp(target: Pick<PublishTarget, 'readOn'>, ends: KnownEnds | null): CatchUp {
+export function makeCatchUp(
+  target: Pick<PublishTarget, 'readOn'>,
+  ends: KnownEnds | null,
+  { clock, conditionAfterMs }: { clock: Pick<Clock, 'steadyMs'>; conditionAfterMs: number },
+): CatchUp {
   let isDone = false;
-  let unread: Unread[] = [];
-  /** Topics of which nothing can be had, and since when that is known. */
-  let refused: Refused = new Map();
-  /** Topics that may not be read, and since when that is known. */
-  let denied = new Map<string, number>();
   let againAtMs = Number.POSITIVE_INFINITY;
   /** The store was told of something, and not yet that it is all: nothing is taken until then. */
   let isCutOff = false;
@@ -66,83 +60,68 @@ export function makeCatchUp(target: Pick<PublishTarget, 'readOn'>, ends: KnownEn
   const note = (told: TopicEnd[]) => {
     for (const end of told) noted.set(`${end.topic}/${end.partition}`, end);
   };
+  const left = makeLeftBook(conditionAfterMs);
   const unfenced = makeUnfenced();
 
-  async function read(known: KnownEnds, nowMs: number, mayGoOn: () => Promise<boolean>): Promise<boolean> {
-    const left = await target.readOn(await known.topicEnds(), async (page) => {
+  async function read(known: KnownEnds, mayGoOn: () => Promise<boolean>): Promise<boolean> {
+    const heard: Parameters<PublishTarget['readOn']>[1] = async (page) => {
       isCutOff = true;
       await known.noteFound(page);
       return mayGoOn();
-    });
-    if (left === null) return false;
+    };
+    const isHeld = ({ topic, partition }: TopicPlace) =>
+      left.held().some((one) => one.topic === topic && one.partition === partition);
+    const before = await known.topicEnds();
+    // That a log is another under its name is asked once.
+    const asked = before.map((end) => (isDone && !isHeld(end) ? { ...end, last: null } : end));
+    // Where this one has written, what cannot be seen yet is its own.
+    const found = await target.readOn(asked, heard, (place) => isHeld(place) || !unfenced.isFenced(place));
+    if (found === null) return false;
     await known.allFound();
     isCutOff = false;
     note(await known.topicEnds());
-    unread = left.unread;
-    unfenced.read(left.ends);
-    refused = refusedIn(unread, refused, nowMs);
-    denied = new Map(left.denied.map((topic) => [topic, denied.get(topic) ?? nowMs]));
+    left.take(found, clock.steadyMs());
+    unfenced.read(found.ends);
     return true;
   }
 
-  /** Until the first of what is left is looked at again. */
-  function pauseMs(nowMs: number): number {
-    const pauses = [...refused.values()].map(({ sinceMs }) =>
-      Math.min(deniedPauseMs, Math.max(refusedPauseMs, nowMs - sinceMs)),
-    );
-    if (denied.size > 0) pauses.push(deniedPauseMs);
-    if (unread.some((one) => one.refused === undefined)) pauses.push(unreadPauseMs);
-    if (unfenced.isAny()) pauses.push(unfencedPauseMs);
-    return Math.min(...pauses);
-  }
+  const pauseMs = (nowMs: number) =>
+    Math.min(left.pauseMs(nowMs), unfenced.isAny() ? unfencedPauseMs : Number.POSITIVE_INFINITY);
 
   return {
-    isDue: (nowMs) => !isDone || nowMs >= againAtMs,
-    async run(nowMs, mayGoOn) {
+    isDue: () => !isDone || clock.steadyMs() >= againAtMs,
+    async run(mayGoOn) {
       try {
-        if (ends !== null && !(await read(ends, nowMs, mayGoOn))) return false;
+        if (ends !== null && !(await read(ends, mayGoOn))) return false;
       } catch (error) {
         // What could not be read at first keeps waiting for itself alone.
         if (!isDone || (isProblem(error) && error.code.startsWith('store.'))) throw error;
       }
       isDone = true;
+      // A look may take as long as its pause: the others are sent between.
+      const nowMs = clock.steadyMs();
       againAtMs = nowMs + (isCutOff ? unreadPauseMs : pauseMs(nowMs));
       return true;
     },
-    held: () => unread,
+    held: left.held,
+    isWaiting: () => left.held().some(({ refused }) => refused === undefined),
     nextMs: () => (Number.isFinite(againAtMs) ? againAtMs : null),
-    conditions: () => [
-      ...[...refused].map(([topic, { code, sinceMs }]) => topicDenied(topic, code, sinceMs)),
-      ...[...denied].map(notRead),
-    ],
+    conditions: () => left.conditions(clock.steadyMs()),
     ends: () => [...noted.values()],
     noted: note,
     follows(place, success) {
-      const follows = unfenced.written(place, success);
-      if (!follows) isDone = false;
-      return follows;
+      if (unfenced.written(place, success)) return true;
+      const nowMs = clock.steadyMs();
+      left.hold(place, nowMs);
+      againAtMs = nowMs;
+      return false;
     },
     reset() {
       isDone = false;
+      againAtMs = Number.POSITIVE_INFINITY;
       unfenced.forget();
       noted.clear();
-      unread = [];
-      refused = new Map();
-      denied = new Map();
-      againAtMs = Number.POSITIVE_INFINITY;
+      left.forget();
     },
   };
-}
-
-function refusedIn(unread: Unread[], before: Refused, nowMs: number): Refused {
-  return new Map(
-    unread.flatMap(({ topic, refused: code }) =>
-      code === undefined ? [] : [[topic, { code, sinceMs: before.get(topic)?.sinceMs ?? nowMs }]],
-    ),
-  );
-}
-
-function notRead([topic, sinceMs]: [topic: string, sinceMs: number]): Condition {
-  const detail = `Topic ${topic} may not be read: a store that is behind it would not be noticed. Grant Read beside Write.`;
-  return { name: 'topic-denied', labels: { topic }, sinceMs, detail };
 }

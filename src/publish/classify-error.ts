@@ -56,6 +56,18 @@ export function isOfTopic(code: string): boolean {
   return code === 'TOPIC_AUTHORIZATION_FAILED' || code === 'INVALID_TOPIC_EXCEPTION';
 }
 
+/** Is it said of one partition, of which another broker may know better in a moment? */
+export function isOfPartition(code: string): boolean {
+  return [
+    'NOT_LEADER_FOR_PARTITION',
+    'LEADER_NOT_AVAILABLE',
+    'REPLICA_NOT_AVAILABLE',
+    'UNKNOWN_TOPIC_OR_PARTITION',
+    'OFFSET_OUT_OF_RANGE',
+    'KAFKA_STORAGE_ERROR',
+  ].includes(code);
+}
+
 /** Of the login, the certificates, the rights to the cluster or to the id, and of how we ask: no topic is at fault. */
 const ofClient = new Set([
   'SASL_AUTHENTICATION_FAILED',

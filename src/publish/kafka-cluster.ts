@@ -239,12 +239,15 @@ function topicReaderOf(cluster: Cluster): TopicReader {
     async offsets(topics, which) {
       await cluster.refreshMetadataIfNecessary();
       const offsets: TopicEnd[] = [];
-      for (const [nodeId, partitions] of led(topics)) {
-        if (nodeId < 0) continue;
+      const asked = [...led(topics)].filter(([nodeId]) => nodeId >= 0);
+      for (const [nodeId, partitions] of asked) {
         const broker = await cluster.findBroker({ nodeId });
         if (which === 'start') offsets.push(...(await listOffsets(broker, partitions, earliest, noReplica)));
         else offsets.push(...(await endsOf(broker, partitions)));
       }
+      // What is not answered for has another leader by now, or one that begins.
+      if (offsets.length < asked.reduce((count, [, { length }]) => count + length, 0))
+        await cluster.refreshMetadata();
       return offsets;
     },
     async readPage({ topic, partition, nextOffset }) {
@@ -254,7 +257,8 @@ function topicReaderOf(cluster: Cluster): TopicReader {
       const { responses } = await broker.fetch({
         replicaId: noReplica,
         isolationLevel: 0,
-        maxWaitTime: 500,
+        // What can be seen is there: nothing that nobody can see yet is waited for, while all others wait.
+        maxWaitTime: 0,
         minBytes: 1,
         maxBytes: pieceBytesMax,
         topics: [{ topic, partitions: [place] }],
@@ -289,6 +293,7 @@ async function endsOf(broker: Broker, partitions: Place[]): Promise<TopicEnd[]> 
   });
 }
 
+/** Of those that the broker leads, and has led for long enough to know what can be seen. */
 async function listOffsets(
   broker: Broker,
   partitions: Place[],
@@ -301,7 +306,9 @@ async function listOffsets(
   }));
   const { responses } = await broker.listOffsets({ replicaId, isolationLevel: 0, topics });
   return responses.flatMap(({ topic, partitions: answered }) =>
-    answered.map(({ partition, offset }) => ({ topic, partition, nextOffset: offset })),
+    answered.flatMap(({ partition, errorCode, offset }) =>
+      errorCode === 0 ? [{ topic, partition, nextOffset: offset }] : [],
+    ),
   );
 }
 

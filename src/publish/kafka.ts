@@ -4,7 +4,6 @@
  * what it says to brokers is in producer.ts and kafka-cluster.ts.
  */
 import { Problem } from '../model/problem';
-import type { FoundPage, KnownEnd } from '../model/topic-end';
 import type { Clock } from '../tools/clock';
 import { describeError, idRefused, isOfCoordinator, kindOf, ofTransactionalId } from './classify-error';
 import { type KafkaSettings, transactionalIdOf } from './client-config';
@@ -121,8 +120,8 @@ class KafkaTarget implements PublishTarget {
     return inTime ? result() : { ...result(), spent: true };
   }
 
-  readOn(known: KnownEnd[], heard: (page: FoundPage) => Promise<boolean>): Promise<LeftUnread | null> {
-    return readOn(this.theClient().cluster, this.options.topics, known, heard);
+  readOn(...asked: Parameters<PublishTarget['readOn']>): Promise<LeftUnread | null> {
+    return readOn(this.theClient().cluster, this.options.topics, ...asked);
   }
 
   async discard(): Promise<void> {

@@ -45,7 +45,9 @@ export interface Broker {
     replicaId: number;
     isolationLevel: number;
     topics: { topic: string; partitions: { partition: number; timestamp: string }[] }[];
-  }): Promise<{ responses: { topic: string; partitions: { partition: number; offset: string }[] }[] }>;
+  }): Promise<{
+    responses: { topic: string; partitions: { partition: number; errorCode: number; offset: string }[] }[];
+  }>;
   fetch: (request: {
     replicaId: number;
     isolationLevel: number;
@@ -165,12 +167,15 @@ function mendIdleTimer(queue: RequestQueue): void {
 
 /**
  * kafkajs throws the first error that it finds in an answer and drops the rest: one topic that is denied hides every
- * other topic of the metadata, one partition that is refused hides the offsets of those that were written. A broker
- * changed by this hands both answers over as they came, and writes produce requests with our encoder, which makes the
- * same bytes for a fifth of the time.
+ * other topic of the metadata, one partition that is refused hides the offsets of those that were written, and one that
+ * has a new leader the ends of all others. A broker changed by this hands these answers over as they came, and writes produce
+ * requests with our encoder, which makes the same bytes for a fifth of the time.
  */
 function mendBroker(broker: Broker, { crc32c }: Inside): Broker {
-  const { metadata, produce } = broker as unknown as Record<'metadata' | 'produce', (of: unknown) => never>;
+  const { listOffsets, metadata, produce } = broker as unknown as Record<
+    'listOffsets' | 'metadata' | 'produce',
+    (of: unknown) => never
+  >;
   const reading = withRequests(broker, (request) => request);
   const writing = withRequests(broker, (request, { topicData }) => {
     if (request.apiVersion !== producedVersion) {
@@ -184,6 +189,7 @@ function mendBroker(broker: Broker, { crc32c }: Inside): Broker {
     return { ...request, encode };
   });
   broker.metadata = (topics) => metadata.call(reading, topics);
+  broker.listOffsets = (request) => listOffsets.call(reading, request);
   broker.produce = (body) => produce.call(writing, { topicData: body });
   return broker;
 }

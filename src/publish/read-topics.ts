@@ -4,12 +4,12 @@
  * that ends before the place that is known, or holds another record there, is another log under the same name, or one that was
  * cut: it is read from its beginning. Where a log begins after the place that is known, it is said how much of it is gone. Memory is bounded by one answer of a broker.
  */
-import type { FoundPage, KnownEnd, TopicEnd } from '../model/topic-end';
-import { describeError, kindOf } from './classify-error';
+import type { FoundPage, KnownEnd, TopicEnd, TopicPlace } from '../model/topic-end';
+import { describeError, isOfPartition, kindOf } from './classify-error';
 import type { LeftUnread, Unread } from './target';
 
 export interface TopicReader {
-  /** Of every partition of these topics that has a leader: the end of what it has taken, seen or not, or its beginning. */
+  /** Of every partition of these topics whose leader tells: the end of what it has taken, seen or not, or its beginning. */
   offsets(topics: string[], which: 'end' | 'start'): Promise<TopicEnd[]>;
   /** Partitions of these topics that have none, as known now; all of a topic of which no partition is known, and why. */
   leaderless(topics: string[]): Promise<Unread[]>;
@@ -30,29 +30,36 @@ interface Place {
  * `heard` takes each piece before the next is asked for; false ends the reading: null then, else what was not read. Of another
  * log it takes a piece without records first, at the log's beginning: what was known of the former one is over. So it does of one
  * that begins later than is known; of a topic's, the first tells what is gone of all. What came while all this was read is read
- * as well, once: a broker that stood still takes up only then what another had sent before it ended.
+ * as well, once: a broker that stood still takes up only then what another had sent before it ended. Of places that are not
+ * wanted nothing is said. Throws what the reader throws, but for what a broker says of one partition: that is left.
  */
 export async function readOn(
   reader: TopicReader,
   topics: string[],
   known: KnownEnd[],
   heard: (page: FoundPage) => Promise<boolean>,
+  isWanted: (place: TopicPlace) => boolean = () => true,
 ): Promise<LeftUnread | null> {
-  const left = { unread: await reader.leaderless(topics), denied: [] as string[] };
-  const isLeft = (at: Pick<TopicEnd, 'topic' | 'partition'>) =>
+  const left = { unread: (await reader.leaderless(topics)).filter(isWanted), denied: [] as string[] };
+  const isLeft = (at: TopicPlace) =>
     left.denied.includes(at.topic) || left.unread.some((one) => nameOf(one) === nameOf(at));
-  const places = new Map((await placesOf(reader, topics, known)).map((place) => [nameOf(place.end), place]));
-  // One that lost its leader since was not listed.
-  for (const at of topics.flatMap((topic) => partitionsOf(reader, topic)))
-    if (!places.has(nameOf(at)) && !isLeft(at)) left.unread.push(at);
+  const places = new Map(
+    (await placesOf(reader, topics, known, isWanted)).map((place) => [nameOf(place.end), place]),
+  );
+  // One that has no leader any more, or whose leader cannot say its end yet, is not listed.
+  const wanted = topics.flatMap((topic) => partitionsOf(reader, topic)).filter(isWanted);
+  const unlisted = (listed: { has(name: string): boolean }) =>
+    wanted.filter((at) => !listed.has(nameOf(at)) && !isLeft(at));
+  left.unread.push(...unlisted(places));
   if (!(await readAll(reader, [...places.values()], heard, left))) return null;
-  const grown = (await reader.offsets(topics, 'end')).flatMap((end) => {
-    const place = places.get(nameOf(end));
-    return place === undefined || isLeft(end) ? [] : [{ next: place.next, end, first: [] }];
-  });
+  const ends = new Map((await reader.offsets(topics, 'end')).map((end) => [nameOf(end), end]));
+  left.unread.push(...unlisted(ends));
+  const grown = [...places].flatMap(([name, { end, next }]) =>
+    isLeft(end) ? [] : [{ next, end: ends.get(name)!, first: [] }],
+  );
   if (!(await readAll(reader, grown, heard, left))) return null;
-  const ends = grown.filter(({ end }) => !isLeft(end));
-  return { ...left, ends: ends.map(({ next, end }) => ({ ...end, nextOffset: String(next) })) };
+  const read = grown.filter(({ end }) => !isLeft(end));
+  return { ...left, ends: read.map(({ next, end }) => ({ ...end, nextOffset: String(next) })) };
 }
 
 function partitionsOf(reader: TopicReader, topic: string): Unread[] {
@@ -60,14 +67,21 @@ function partitionsOf(reader: TopicReader, topic: string): Unread[] {
   return Array.from({ length: partitions }, (_, partition) => ({ topic, partition, partitions }));
 }
 
-async function placesOf(reader: TopicReader, topics: string[], known: KnownEnd[]): Promise<Place[]> {
-  const ends = await reader.offsets(topics, 'end');
+async function placesOf(
+  reader: TopicReader,
+  topics: string[],
+  known: KnownEnd[],
+  isWanted: (place: TopicPlace) => boolean,
+): Promise<Place[]> {
+  const ends = (await reader.offsets(topics, 'end')).filter(isWanted);
   const starts = new Map((await reader.offsets(topics, 'start')).map((end) => [nameOf(end), end.nextOffset]));
   const from = new Map(known.map((end) => [nameOf(end), end]));
   const beginnings = [];
   const gone = new Map<string, bigint>();
   for (const end of ends) {
-    const start = BigInt(starts.get(nameOf(end)) ?? 0);
+    const told = starts.get(nameOf(end));
+    if (told === undefined) continue;
+    const start = BigInt(told);
     const before = from.get(nameOf(end));
     const isAnother =
       before !== undefined && (await isAnotherLog(reader, before, start, BigInt(end.nextOffset)));
@@ -100,12 +114,12 @@ async function readAll(
     for (const page of first) if (!(await heard(page))) return false;
     while (place.next < BigInt(end.nextOffset)) {
       const page = await readPage(reader, { ...end, nextOffset: String(place.next) });
-      if (page === null) {
+      if (page === 'denied') {
         if (!left.denied.includes(end.topic)) left.denied.push(end.topic);
         break;
       }
-      if (BigInt(page.nextOffset) <= place.next) {
-        // Written, and not to be seen before all replicas in sync have it: what is sent now would stand behind it.
+      // Written, and not to be seen before all replicas in sync have it: what is sent now would stand behind it.
+      if (page === 'refused' || BigInt(page.nextOffset) <= place.next) {
         const { topic, partition } = end;
         left.unread.push({ topic, partition, partitions: reader.partitionsOf(topic) });
         break;
@@ -127,20 +141,23 @@ async function isAnotherLog(
   if (BigInt(nextOffset) > until) return true;
   if (last === null || BigInt(last.offset) < start) return false;
   const page = await readPage(reader, { topic, partition, nextOffset: last.offset });
-  const there = page?.records.find(({ offset }) => offset === last.offset);
+  if (page === 'denied' || page === 'refused') return false;
+  const there = page.records.find(({ offset }) => offset === last.offset);
   return there !== undefined && there.eventId !== last.eventId;
 }
 
-/** null where we may not read: a topic that may only be written is taken on trust, and starves no other. */
-async function readPage(reader: TopicReader, from: TopicEnd): Promise<FoundPage | null> {
+/** `denied`: a topic that may only be written is taken on trust, and starves no other. `refused`: its leader may be another now. */
+async function readPage(reader: TopicReader, from: TopicEnd): Promise<FoundPage | 'denied' | 'refused'> {
   try {
     return await reader.readPage(from);
   } catch (error) {
-    if (kindOf(describeError(error).code) === 'denied') return null;
+    const { code } = describeError(error);
+    if (kindOf(code) === 'denied') return 'denied';
+    if (isOfPartition(code)) return 'refused';
     throw error;
   }
 }
 
-function nameOf({ topic, partition }: Pick<TopicEnd, 'topic' | 'partition'>): string {
+function nameOf({ topic, partition }: TopicPlace): string {
   return `${topic}/${partition}`;
 }

@@ -80,7 +80,7 @@ class OutboxRelay implements Relay {
     this.lease = makeLease(outbox, options);
     this.setbacks = makeSetbacks(options);
     this.widths = makeWidths(options.batchRows);
-    this.catchUp = makeCatchUp(target, options.ends);
+    this.catchUp = makeCatchUp(target, options.ends, options);
     this.marks = makeMarks(outbox);
     this.trouble = makeTrouble(options);
     const { setbacks, catchUp, trouble } = this;
@@ -136,8 +136,8 @@ class OutboxRelay implements Relay {
         await this.stepDown();
         return 'worked';
       }
-      this.setbacks.drained(this.nowMs());
-      if (this.setbacks.unavailable() === null) this.trouble.over();
+      this.setbacks.drained(this.nowMs(), this.catchUp.held());
+      if (this.setbacks.unavailable() === null && !this.catchUp.isWaiting()) this.trouble.over();
       this.faults.couldWriteBut(held, true);
       return held.length === 0 ? 'empty' : 'waiting';
     }
@@ -188,7 +188,7 @@ class OutboxRelay implements Relay {
     this.resent ||=
       this.target.name !== 'kafka' || (await resendLogged(this.outbox, () => this.stillLeads()));
     if (!this.resent) return false;
-    return !this.catchUp.isDue(this.nowMs()) || this.readOn();
+    return !this.catchUp.isDue() || this.readOn();
   }
 
   /** As the store is to see it when it gives rows and marks them. */
@@ -225,7 +225,7 @@ class OutboxRelay implements Relay {
 
   private async readOn(): Promise<boolean> {
     try {
-      return await this.lease.during(this.catchUp.run(this.nowMs(), () => this.stillLeads()));
+      return await this.lease.during(this.catchUp.run(() => this.stillLeads()));
     } catch (error) {
       if (isProblem(error) && error.code.startsWith('store.')) throw error;
       await this.discard();

@@ -45,8 +45,10 @@ export interface Setbacks {
   ): void;
   /** Its topic has as many partitions as that says: what was held whole, or of another number, is so no more. */
   succeeded(partition: HeldPartition, nowMs: number): void;
-  /** Nothing unsent is left outside the partitions that are held: whatever else was troubled is so no more. */
-  drained(nowMs: number): void;
+  /**
+   * Nothing unsent is left outside the partitions that are held, here or as `others`: whatever else was troubled is so no more.
+   */
+  drained(nowMs: number, others: HeldPartition[]): void;
   /** Whoever leads now finds out anew. */
   clear(): void;
   /** Those to leave alone at this time. */
@@ -108,8 +110,10 @@ export function makeSetbacks(options: SetbackOptions): Setbacks {
       for (const [name, one] of setbacks)
         if (one.topic === topic && one.partitions !== partitions) setbacks.delete(name);
     },
-    drained(nowMs) {
-      for (const [name, { untilMs }] of setbacks) if (untilMs <= nowMs) setbacks.delete(name);
+    drained(nowMs, others) {
+      const kept = new Set(others.map(partitionName));
+      for (const [name, { untilMs }] of setbacks)
+        if (untilMs <= nowMs && !kept.has(name)) setbacks.delete(name);
     },
     clear() {
       setbacks.clear();
@@ -192,8 +196,8 @@ function isAll(setbacks: Setback[]): boolean {
   );
 }
 
-/** The first by its name. */
-function named([first, ...others]: Setback[]): string {
+/** The first by its name; `partitions` is not empty. */
+export function named([first, ...others]: HeldPartition[]): string {
   const more = others.length === 1 ? '1 more partition' : `${others.length} more partitions`;
   return `${first?.topic}-${first?.partition}${others.length === 0 ? '' : ` and ${more}`}`;
 }

@@ -5,7 +5,7 @@
 
 import type { OutboxRow } from '../model/event';
 import type { HeldPartition } from '../model/store';
-import type { FoundPage, KnownEnd, TopicEnd } from '../model/topic-end';
+import type { FoundPage, KnownEnd, TopicEnd, TopicPlace } from '../model/topic-end';
 
 /** Rows of one partition in the order in which they must stand there: at least one. */
 export interface Batch extends HeldPartition {
@@ -89,8 +89,13 @@ export interface PublishTarget {
   /**
    * Hands over what stands on the topics beyond the places that are known, piece by piece, until `heard` says false: null
    * then, else what is left, also where nothing stands elsewhere. After `open`. Throws what the far side makes it throw.
+   * `isWanted`: of which places; all when left out.
    */
-  readOn(known: KnownEnd[], heard: (page: FoundPage) => Promise<boolean>): Promise<LeftUnread | null>;
+  readOn(
+    known: KnownEnd[],
+    heard: (page: FoundPage) => Promise<boolean>,
+    isWanted?: (place: TopicPlace) => boolean,
+  ): Promise<LeftUnread | null>;
   /** Gives the producer up at once, without waiting for anybody. `open` comes next, or nothing. */
   discard(): Promise<void>;
   /** Ends politely, within a second. */

@@ -2,10 +2,8 @@
  * Partitions to which nothing was written since they were read: a broker keeps a former producer from writing only where the
  * next has written, so what a former one left in a broker's queue, or does when it wakes, may still come there. Memory alone.
  */
-import type { TopicEnd } from '../model/topic-end';
+import type { TopicEnd, TopicPlace } from '../model/topic-end';
 import type { Success } from './target';
-
-type Place = Pick<TopicEnd, 'topic' | 'partition'>;
 
 export interface Unfenced {
   /** They were read up to these ends. */
@@ -14,7 +12,9 @@ export interface Unfenced {
    * Something was acknowledged there: nobody comes between any more. Whether it stands where the reading ended; false where
    * another's stands before it, which was not read.
    */
-  written(place: Place, success: Success): boolean;
+  written(place: TopicPlace, success: Success): boolean;
+  /** Something was written there since. */
+  isFenced(place: TopicPlace): boolean;
   isAny(): boolean;
   forget(): void;
 }
@@ -35,6 +35,7 @@ export function makeUnfenced(): Unfenced {
       fenced.add(name);
       return end === undefined || firstOffset === null || BigInt(firstOffset) <= end;
     },
+    isFenced: (place) => fenced.has(nameOf(place)),
     isAny: () => ends.size > 0,
     forget() {
       ends.clear();
@@ -43,6 +44,6 @@ export function makeUnfenced(): Unfenced {
   };
 }
 
-function nameOf({ topic, partition }: Place): string {
+function nameOf({ topic, partition }: TopicPlace): string {
   return `${topic}/${partition}`;
 }

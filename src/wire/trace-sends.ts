@@ -44,17 +44,18 @@ export function traceSends(
         }
       }
     },
-    async readOn(known, heard) {
+    async readOn(known, heard, isWanted) {
       const anew = new Set<string>();
       for (const end of known) places.reach(end);
       try {
-        return await target.readOn(known, (page) => {
+        const reach: typeof heard = (page) => {
           if (page.anotherLog) {
             anew.add(page.topic);
             places.forget(page);
           } else places.reach(page);
           return heard(page);
-        });
+        };
+        return await target.readOn(known, reach, isWanted);
       } finally {
         tell(anew);
       }

@@ -4,7 +4,7 @@
 
 import { Problem } from '../../../src/model/problem';
 import type { FoundPage, TopicEnd } from '../../../src/model/topic-end';
-import { makeCatchUp } from '../../../src/publish/catch-up';
+import { type KnownEnds, makeCatchUp } from '../../../src/publish/catch-up';
 import { readOn, type TopicReader } from '../../../src/publish/read-topics';
 import { makeRelay } from '../../../src/publish/relay';
 import { relayDefaults } from '../../../src/publish/relay-options';
@@ -29,6 +29,18 @@ function makeEnds() {
 }
 
 const place = { topic: 't', partition: 0, partitions: 1 };
+
+/** A catch-up whose time is set by hand. */
+function makeTimed(readOn: PublishTarget['readOn'], ends: KnownEnds = makeEnds()) {
+  const time = { ms: 0 };
+  const clock = { steadyMs: () => time.ms };
+  const catchUp = makeCatchUp({ readOn }, ends, { clock, conditionAfterMs: 15_000 });
+  const runAt = (ms: number, mayGoOn = async () => true) => {
+    time.ms = ms;
+    return catchUp.run(mayGoOn);
+  };
+  return { catchUp, runAt, time };
+}
 
 function setUp(left: LeftUnread) {
   const clock = makeHandClock(1_000_000);
@@ -116,15 +128,15 @@ test('a topic that cannot be had is looked for again after as long as that lasts
   const missing = { ...place, refused: 'UNKNOWN_TOPIC_OR_PARTITION' };
   const leaderless = { ...place, topic: 'leaderless' };
   const state = { left: { unread: [missing], denied: [], ends: [] } as LeftUnread };
-  const catchUp = makeCatchUp({ readOn: async () => state.left }, makeEnds());
+  const { catchUp, runAt } = makeTimed(async () => state.left, makeEnds());
   const looks: number[] = [];
   for (let nowMs = 0; looks.length < 7; nowMs = catchUp.nextMs()!) {
-    await catchUp.run(nowMs, async () => true);
+    await runAt(nowMs);
     looks.push(nowMs / 1000);
   }
   expect(looks).toEqual([0, 5, 10, 20, 40, 80, 140]);
   state.left = { unread: [missing, leaderless], denied: [], ends: [] };
-  await catchUp.run(200_000, async () => true);
+  await runAt(200_000);
   expect(catchUp.nextMs()).toBe(201_000);
   catchUp.reset();
   expect(catchUp.conditions()).toEqual([]);
@@ -138,17 +150,17 @@ test('a reading that is cut off goes on in a second, and one that came to nothin
     if (state.fails) throw new Error('connection lost');
     return { unread: [refused], denied: [], ends: [] };
   };
-  const catchUp = makeCatchUp({ readOn: read }, makeEnds());
-  for (const nowMs of [0, 100_000]) await catchUp.run(nowMs, async () => true);
+  const { catchUp, runAt } = makeTimed(read, makeEnds());
+  for (const nowMs of [0, 100_000]) await runAt(nowMs);
   expect(catchUp.nextMs()).toBe(160_000);
   state.fails = true;
-  expect(await catchUp.run(160_000, async () => true)).toBe(true);
+  expect(await runAt(160_000)).toBe(true);
   expect(catchUp.nextMs()).toBe(220_000);
   state.hears = true;
-  expect(await catchUp.run(220_000, async () => true)).toBe(true);
+  expect(await runAt(220_000)).toBe(true);
   expect(catchUp.nextMs()).toBe(221_000);
   state.fails = false;
-  await catchUp.run(221_000, async () => true);
+  await runAt(221_000);
   expect(catchUp.nextMs()).toBe(281_000);
   expect(catchUp.conditions()).toMatchObject([{ name: 'topic-denied', sinceMs: 0 }]);
 });
@@ -165,14 +177,15 @@ test('who is fenced though it leads its own store reads the topics on before it 
 
 test('a topic that may not be read is looked at once a minute, and told since it was met', async () => {
   const state = { left: { unread: [], denied: ['t'], ends: [] } as LeftUnread };
-  const catchUp = makeCatchUp({ readOn: async () => state.left }, makeEnds());
+  const { catchUp, runAt, time } = makeTimed(async () => state.left, makeEnds());
   for (const nowMs of [0, 60_000]) {
-    await catchUp.run(nowMs, async () => true);
-    expect([catchUp.nextMs(), catchUp.isDue(nowMs + 59_999)]).toEqual([nowMs + 60_000, false]);
+    await runAt(nowMs);
+    time.ms = nowMs + 59_999;
+    expect([catchUp.nextMs(), catchUp.isDue()]).toEqual([nowMs + 60_000, false]);
   }
   expect(catchUp.conditions()).toMatchObject([{ labels: { topic: 't' }, sinceMs: 0 }]);
   state.left = { unread: [], denied: [], ends: [] };
-  await catchUp.run(120_000, async () => true);
+  await runAt(120_000);
   expect([catchUp.conditions(), catchUp.nextMs()]).toEqual([[], null]);
 });
 
@@ -183,27 +196,27 @@ test('a reading that was cut short is none, and what the store cannot note is no
     heard.push(await hear({ ...place, nextOffset: '1', records: [] }));
     return heard.at(-1) ? { unread: [place], denied: [], ends: [] } : null;
   };
-  const catchUp = makeCatchUp({ readOn: read }, ends);
-  expect(await catchUp.run(0, async () => false)).toBe(false);
-  expect([ends.calls, catchUp.isDue(0)]).toEqual([['found'], true]);
-  expect(await catchUp.run(0, async () => true)).toBe(true);
+  const { catchUp, runAt } = makeTimed(read, ends);
+  expect(await runAt(0, async () => false)).toBe(false);
+  expect([ends.calls, catchUp.isDue()]).toEqual([['found'], true]);
+  expect(await runAt(0)).toBe(true);
   expect([heard, ends.calls]).toEqual([
     [false, true],
     ['found', 'found', 'all found'],
   ]);
   ends.noteFound = async () => Promise.reject(new Problem('store.unavailable', 'away'));
-  await expect(catchUp.run(1000, async () => true)).rejects.toMatchObject({ code: 'store.unavailable' });
+  await expect(runAt(1000)).rejects.toMatchObject({ code: 'store.unavailable' });
 });
 
 test('whoever reads anew holds nothing of before against the store or a topic', async () => {
   const end = { topic: 't', partition: 0, nextOffset: '7' };
   const ends = { ...makeEnds(), topicEnds: async () => [{ ...end, last: null }] };
   const left = { unread: [place], denied: ['u'], ends: [] };
-  const catchUp = makeCatchUp({ readOn: async () => left }, ends);
-  await catchUp.run(0, async () => true);
+  const { catchUp, runAt } = makeTimed(async () => left, ends);
+  await runAt(0);
   catchUp.noted([{ ...end, nextOffset: '8' }]);
   expect(catchUp.ends()).toEqual([{ ...end, nextOffset: '8' }]);
-  expect([catchUp.held(), catchUp.conditions().length, catchUp.nextMs()]).toEqual([[place], 1, 1000]);
+  expect([catchUp.held(), catchUp.conditions().length, catchUp.nextMs()]).toMatchObject([[place], 1, 1000]);
   catchUp.reset();
   expect([catchUp.ends(), catchUp.held(), catchUp.conditions(), catchUp.nextMs()]).toEqual([
     [],
@@ -211,7 +224,7 @@ test('whoever reads anew holds nothing of before against the store or a topic', 
     [],
     null,
   ]);
-  expect(catchUp.isDue(0)).toBe(true);
+  expect(catchUp.isDue()).toBe(true);
 });
 
 test('the end of the topics is told after each reading that came to it', async () => {
@@ -227,33 +240,31 @@ test('what fails while others are sent waits for itself alone; a first reading t
     if (state.fails) throw new Error('no broker');
     return state.left;
   };
-  const catchUp = makeCatchUp({ readOn: read }, ends);
-  await expect(catchUp.run(0, async () => true)).rejects.toThrow('no broker');
+  const { catchUp, runAt } = makeTimed(read, ends);
+  await expect(runAt(0)).rejects.toThrow('no broker');
   state.fails = false;
-  expect(await catchUp.run(0, async () => true)).toBe(true);
+  expect(await runAt(0)).toBe(true);
   state.fails = true;
-  expect(await catchUp.run(1000, async () => true)).toBe(true);
-  expect([catchUp.held(), catchUp.nextMs()]).toEqual([[place], 2000]);
+  expect(await runAt(1000)).toBe(true);
+  expect([catchUp.held(), catchUp.nextMs()]).toMatchObject([[place], 2000]);
 });
 
-test('where another stands before what was acknowledged first, all is read again before it is marked; later nobody can', async () => {
-  const { clock, outbox, target, relay, state } = setUp({
-    unread: [],
-    denied: [],
-    ends: [0, 1].map((partition) => ({ topic: 't', partition, nextOffset: '0' })),
-  });
+test('where another stands before what was acknowledged first, its partition is read again before it is marked; later nobody can', async () => {
+  const ends = [0, 1].map((partition) => ({ topic: 't', partition, nextOffset: '0' }));
+  const { clock, outbox, target, relay, state } = setUp({ unread: [], denied: [], ends });
   target.partitions.set('t', 2);
-  const written = target.write;
-  const intruding = (batches: Parameters<typeof written>[0]) =>
-    written(batches).map((outcome) => ({ ...outcome, firstOffset: '1' }));
-  target.script = [(batches) => ({ outcomes: intruding(batches), spent: false })];
+  const intrude: (typeof target.script)[number] = (batches) => ({
+    outcomes: target.write(batches).map((outcome) => ({ ...outcome, firstOffset: '1' })),
+    spent: false,
+  });
+  target.script = [intrude];
   outbox.add({ topic: 't', key: 'a' });
   await relay.step();
   expect([state.reads, outbox.rows[0]!.sent]).toEqual([1, null]);
   // What is read marks it; here nothing does, and it goes again.
   await relay.step();
   expect([state.reads, outbox.rows[0]!.sent]).toEqual([2, expect.anything()]);
-  target.script = [(batches) => ({ outcomes: intruding(batches), spent: false })];
+  target.script = [intrude];
   outbox.add({ topic: 't', key: 'a' });
   await relay.step();
   expect([state.reads, outbox.rows[1]!.sent]).toEqual([2, expect.anything()]);
@@ -264,6 +275,122 @@ test('where another stands before what was acknowledged first, all is read again
   await clock.advance(1);
   await relay.step();
   expect(state.reads).toBe(3);
+});
+
+test('a partition behind which another stands keeps only itself waiting where it cannot be read again now', async () => {
+  const ends = [{ topic: 't', partition: 0, nextOffset: '0' }];
+  const { clock, outbox, target, relay, state } = setUp({ unread: [], denied: [], ends });
+  const { readOn } = target;
+  target.script = [
+    (batches) => ({
+      outcomes: target.write(batches).map((outcome) => ({ ...outcome, firstOffset: '1' })),
+      spent: false,
+    }),
+  ];
+  outbox.add({ topic: 't', key: 'a' });
+  await relay.step();
+  target.readOn = () => Promise.reject(new Error('no broker'));
+  outbox.add({ topic: 'other', key: 'a' });
+  await relay.step();
+  expect(outbox.rows.map(({ sent }) => sent !== null)).toEqual([false, true]);
+  expect(await relay.step()).toBe('waiting');
+  target.readOn = readOn;
+  await clock.advance(1000);
+  await relay.step();
+  expect([state.reads, outbox.rows[0]!.sent]).toEqual([2, expect.anything()]);
+});
+
+test('a look asks only for what is held and where nothing was written yet', async () => {
+  const wanted: number[][] = [];
+  const ends = [0, 1, 2].map((partition) => ({ topic: 't', partition, nextOffset: '5' }));
+  const { catchUp, runAt } = makeTimed(async (_known, _heard, isWanted) => {
+    wanted.push(ends.filter(isWanted!).map(({ partition }) => partition));
+    return { unread: [], denied: [], ends };
+  });
+  await runAt(0);
+  const at = (partition: number) => ({ topic: 't', partition, partitions: 3 });
+  expect(catchUp.follows(at(0), { sent: true, firstOffset: '5' })).toBe(true);
+  await runAt(60_000);
+  expect(catchUp.follows(at(1), { sent: true, firstOffset: '6' })).toBe(false);
+  expect([catchUp.isDue(), catchUp.held()]).toMatchObject([true, [at(1)]]);
+  await runAt(61_000);
+  await runAt(121_000);
+  expect(wanted).toEqual([[0, 1, 2], [1, 2], [1, 2], [2]]);
+  expect([catchUp.held(), catchUp.nextMs()]).toEqual([[], 181_000]);
+  catchUp.follows(at(2), { sent: true, firstOffset: '5' });
+  await runAt(181_000);
+  expect(catchUp.nextMs()).toBeNull();
+});
+
+test('the last record that is known is asked for once, and of what could not be read when it can', async () => {
+  const last = { offset: '4', eventId: 'e' };
+  const known = [0, 1].map((partition) => ({ topic: 't', partition, nextOffset: '5', last }));
+  const asked: unknown[][] = [];
+  const held = { topic: 't', partition: 1, partitions: 2 };
+  const { runAt } = makeTimed(
+    async (ends) => {
+      asked.push(ends.map((end) => end.last));
+      return { unread: asked.length === 1 ? [held] : [], denied: [], ends: [known[0]!] };
+    },
+    { ...makeEnds(), topicEnds: async () => known },
+  );
+  for (const nowMs of [0, 1000, 61_000]) await runAt(nowMs);
+  expect(asked).toEqual([
+    [last, last],
+    [null, last],
+    [null, null],
+  ]);
+});
+
+test('a look that takes long is over for a while before the next', async () => {
+  const { catchUp, runAt, time } = makeTimed(async () => {
+    time.ms += 5000;
+    return { unread: [place], denied: [], ends: [] };
+  });
+  await runAt(0);
+  expect(catchUp.nextMs()).toBe(6000);
+});
+
+test('what comes back by itself is told once it lasts, until it is read', async () => {
+  const state = { left: { unread: [place], denied: [], ends: [] } as LeftUnread };
+  const { catchUp, runAt } = makeTimed(async () => state.left);
+  for (const nowMs of [1000, 2000, 15_999]) {
+    await runAt(nowMs);
+    expect([catchUp.conditions(), catchUp.isWaiting()]).toEqual([[], true]);
+  }
+  await runAt(16_000);
+  const detail = expect.stringMatching(/^t-0 cannot be written: what stands there cannot be read/);
+  expect(catchUp.conditions()).toEqual([{ name: 'kafka-unavailable', sinceMs: 1000, detail }]);
+  state.left = { unread: [place, { ...place, topic: 'u' }], denied: [], ends: [] };
+  await runAt(17_000);
+  await runAt(40_000);
+  expect(catchUp.conditions()).toMatchObject([
+    { detail: expect.stringMatching(/^t-0 and 1 more partition /) },
+  ]);
+  state.left = { unread: [], denied: [], ends: [] };
+  await runAt(41_000);
+  expect([catchUp.conditions(), catchUp.isWaiting()]).toEqual([[], false]);
+});
+
+test('one that is told as failing goes on to be while it cannot be read', async () => {
+  const ends = [{ topic: 't', partition: 0, nextOffset: '0' }];
+  const { clock, outbox, target, relay, state } = setUp({ unread: [], denied: [], ends });
+  outbox.add({ topic: 't', key: 'a' });
+  target.send = async (batches) => failAll('retry', 'NOT_ENOUGH_REPLICAS')(batches);
+  const told: string[] = [];
+  for (let second = 0; second < 100; second += 1) {
+    if (second === 30) state.left = { unread: [place], denied: [], ends: [] };
+    await relay.step();
+    told.push(
+      relay
+        .conditions()
+        .map(({ name }) => name)
+        .join(),
+    );
+    await clock.advance(1000);
+  }
+  expect(told.lastIndexOf('')).toBeLessThan(20);
+  expect(relay.conditions()).toMatchObject([{ name: 'kafka-unavailable', sinceMs: 1_000_000 }]);
 });
 
 describe('reading on', () => {
@@ -402,6 +529,68 @@ describe('reading on', () => {
       ends: [{ topic: 't', partition: 1, nextOffset: '5' }],
     });
     expect(heard).toEqual(['0: 4', '1: 5']);
+  });
+
+  test('what its leader does not tell of any more is left', async () => {
+    const offsets: TopicReader['offsets'] = async (_topics, which) => {
+      const ends = which === 'end' && asked.push(which) > 1 ? [0] : [0, 1];
+      return ends.map((partition) => ({ topic: 't', partition, nextOffset: which === 'end' ? '5' : '0' }));
+    };
+    const asked: string[] = [];
+    const reader = readerOf({ offsets, partitionsOf: () => 2 });
+    expect(await readOn(reader, ['t'], [], async () => true)).toEqual({
+      unread: [{ topic: 't', partition: 1, partitions: 2 }],
+      denied: [],
+      ends: [{ topic: 't', partition: 0, nextOffset: '5' }],
+    });
+  });
+
+  test('what a broker says of one partition keeps no other from being read', async () => {
+    const refused = Object.assign(new Error('no'), { type: 'NOT_LEADER_FOR_PARTITION' });
+    const reader = readerOf({
+      offsets: async (_topics, which) =>
+        [0, 1].map((partition) => ({ topic: 't', partition, nextOffset: which === 'end' ? '5' : '0' })),
+      partitionsOf: () => 2,
+      readPage: async (from) => {
+        if (from.partition === 0) throw refused;
+        return { ...from, nextOffset: '5', records: [] };
+      },
+    });
+    const last = { offset: '3', eventId: 'e' };
+    const known = [{ topic: 't', partition: 0, nextOffset: '4', last }];
+    expect(await readOn(reader, ['t'], known, async () => true)).toEqual({
+      unread: [{ topic: 't', partition: 0, partitions: 2 }],
+      denied: [],
+      ends: [{ topic: 't', partition: 1, nextOffset: '5' }],
+    });
+    const lost = readerOf({ readPage: () => Promise.reject(new Error('connection lost')) });
+    await expect(readOn(lost, ['t'], [], async () => true)).rejects.toThrow('connection lost');
+  });
+
+  test('of places that are not wanted nothing is asked and nothing is said', async () => {
+    const read: number[] = [];
+    const places = [0, 1, 2];
+    const reader = readerOf({
+      leaderless: async () => [{ topic: 't', partition: 3, partitions: 4 }],
+      offsets: async (_topics, which) =>
+        places.map((partition) => ({ topic: 't', partition, nextOffset: which === 'end' ? '5' : '0' })),
+      partitionsOf: () => 4,
+      readPage: async (from) => {
+        read.push(from.partition);
+        return { ...from, nextOffset: '5', records: [] };
+      },
+    });
+    const left = await readOn(
+      reader,
+      ['t'],
+      [],
+      async () => true,
+      ({ partition }) => partition === 1,
+    );
+    expect([read, left]).toEqual([
+      [1],
+      { unread: [], denied: [], ends: [{ topic: 't', partition: 1, nextOffset: '5' }] },
+    ]);
   });
 
   test('what has lost its leader since is left', async () => {

@@ -54,6 +54,21 @@ test('an empty queue arms no timer, and one in which something waits does', () =
   queue.destroy();
 });
 
+test('an answer for many topics or partitions is handed over as it came, whatever it says of one', async () => {
+  const { makeInnerCluster } = require('../../../src/publish/kafkajs-inside');
+  const config = { brokers: ['127.0.0.1:1'], retry: {}, metadataMaxAge: 1, connectionTimeout: 1 };
+  const { brokerPool } = makeInnerCluster(config);
+  const partitions = [5, 0].map((errorCode, partition) => ({ partition, errorCode, offset: '7' }));
+  const answer = { responses: [{ topic: 't', partitions }], topicMetadata: [], brokers: [] };
+  // As kafkajs's own answers do.
+  const parse = async () => Promise.reject(new Error('the first error in it'));
+  const send = ({ response }: { response: { parse(data: unknown): unknown } }) => response.parse(answer);
+  const broker = brokerPool.createBroker({ connectionPool: { send }, logger: brokerPool.rootLogger });
+  broker.lookupRequest = () => () => ({ request: {}, response: { parse } });
+  expect(await broker.listOffsets({ replicaId: -1, isolationLevel: 0, topics: [] })).toEqual(answer);
+  expect(await broker.metadata(['t'])).toEqual(answer);
+});
+
 test('brokers that are too old for the requests written here are refused', async () => {
   const { makeInnerCluster } = require('../../../src/publish/kafkajs-inside');
   const config = { brokers: ['127.0.0.1:1'], retry: {}, metadataMaxAge: 1, connectionTimeout: 1 };

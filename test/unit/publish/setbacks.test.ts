@@ -127,7 +127,7 @@ describe('a topic that is denied by some of its brokers', () => {
     expect(setbacks.held(60_000)).toMatchObject([whole]);
     setbacks.failed(place, denied, 70_000);
     expect(setbacks.held(70_000)).toMatchObject([{ ...place, attempts: 2 }]);
-    setbacks.drained(70_000);
+    setbacks.drained(70_000, []);
     expect(setbacks.conditions(70_000)).toMatchObject([
       { sinceMs: 0, detail: expect.stringMatching(/^t-1 cannot be written: /) },
     ]);
@@ -236,6 +236,15 @@ test('when nothing is left to send, troubles that are over are forgotten and hel
   const setbacks = makeSetbacks(options);
   setbacks.failed(place, failure('denied', 'TOPIC_AUTHORIZATION_FAILED'), 0);
   setbacks.failed({ ...place, topic: 'u' }, failure('denied', 'TOPIC_AUTHORIZATION_FAILED'), 60_000);
-  setbacks.drained(60_000);
+  setbacks.drained(60_000, []);
   expect(setbacks.conditions(60_000)).toMatchObject([{ labels: { topic: 'u' } }]);
+});
+
+test('what is held elsewhere beside is as troubled as before when nothing else is left to send', () => {
+  const setbacks = makeSetbacks(options);
+  setbacks.failed(place, failure('retry', 'NOT_ENOUGH_REPLICAS'), 0);
+  setbacks.drained(60_000, [place]);
+  expect(setbacks.conditions(60_000)).toMatchObject([{ name: 'kafka-unavailable', sinceMs: 0 }]);
+  setbacks.drained(60_000, [{ ...place, partition: place.partition + 1 }]);
+  expect(setbacks.conditions(60_000)).toEqual([]);
 });

@@ -30,6 +30,7 @@ test('once something was written nobody comes between, whatever is read later', 
   unfenced.read([at(0, '7'), at(1)]);
   expect(unfenced.written(at(0), answer('9'))).toBe(true);
   expect(unfenced.isAny()).toBe(true);
+  expect([at(0), at(1)].map(unfenced.isFenced)).toEqual([true, false]);
   unfenced.written(at(1), answer('5'));
   expect(unfenced.isAny()).toBe(false);
 });

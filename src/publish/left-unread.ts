@@ -1,0 +1,90 @@
+/**
+ * What reading on has left: where nothing may be sent yet, since when and why, when it is looked at again, and what a person
+ * should know of it. Memory alone.
+ */
+import type { Condition } from '../model/alert';
+import type { HeldPartition } from '../model/store';
+import { named, topicDenied } from './setbacks';
+import type { LeftUnread, Unread } from './target';
+
+export interface LeftBook {
+  /** What a reading has left; nothing else is. */
+  take(left: LeftUnread, nowMs: number): void;
+  /** That one is to be read again before anything is sent there. */
+  hold(place: HeldPartition, nowMs: number): void;
+  held(): Unread[];
+  /** Until the first of it is looked at again; infinite where nothing is left. */
+  pauseMs(nowMs: number): number;
+  /** What comes back by itself is told once it lasts for `conditionAfterMs`. */
+  conditions(nowMs: number): Condition[];
+  forget(): void;
+}
+
+/** Partitions come back by themselves; a right must be given by somebody. */
+export const unreadPauseMs = 1000;
+const deniedPauseMs = 60_000;
+/** A topic that is refused is looked at again after as long as that lasts already, but no sooner. */
+const refusedPauseMs = 5_000;
+
+/** Keeps an entry for each partition and topic that is left; never throws. */
+export function makeLeftBook(conditionAfterMs: number): LeftBook {
+  let unread: (Unread & { sinceMs: number })[] = [];
+  /** Topics that may not be read. */
+  let denied: { topic: string; sinceMs: number }[] = [];
+
+  const sinceMs = (one: Unread, nowMs: number) =>
+    unread.find((before) => isSame(before, one) && before.refused === one.refused)?.sinceMs ?? nowMs;
+  const waiting = () => unread.filter(({ refused }) => refused === undefined);
+
+  return {
+    take(left, nowMs) {
+      unread = left.unread.map((one) => ({ ...one, sinceMs: sinceMs(one, nowMs) }));
+      denied = left.denied.map(
+        (topic) => denied.find((before) => before.topic === topic) ?? { topic, sinceMs: nowMs },
+      );
+    },
+    hold({ topic, partition, partitions }, nowMs) {
+      const one = { topic, partition, partitions };
+      if (!unread.some((before) => isSame(before, one))) unread.push({ ...one, sinceMs: nowMs });
+    },
+    held: () => unread,
+    pauseMs(nowMs) {
+      const pauses = unread.map((one) =>
+        one.refused === undefined
+          ? unreadPauseMs
+          : Math.min(deniedPauseMs, Math.max(refusedPauseMs, nowMs - one.sinceMs)),
+      );
+      return Math.min(...pauses, denied.length > 0 ? deniedPauseMs : Number.POSITIVE_INFINITY);
+    },
+    conditions(nowMs) {
+      const lasting = waiting().filter((one) => nowMs - one.sinceMs >= conditionAfterMs);
+      return [
+        ...unread.flatMap((one) =>
+          one.refused === undefined ? [] : [topicDenied(one.topic, one.refused, one.sinceMs)],
+        ),
+        ...denied.map(notRead),
+        ...(lasting.length === 0 ? [] : [notYet(lasting)]),
+      ];
+    },
+    forget() {
+      unread = [];
+      denied = [];
+    },
+  };
+}
+
+function isSame(one: Unread, other: Unread): boolean {
+  return one.topic === other.topic && one.partition === other.partition;
+}
+
+function notRead({ topic, sinceMs }: { topic: string; sinceMs: number }): Condition {
+  const detail = `Topic ${topic} may not be read: a store that is behind it would not be noticed. Grant Read beside Write.`;
+  return { name: 'topic-denied', labels: { topic }, sinceMs, detail };
+}
+
+function notYet(lasting: (Unread & { sinceMs: number })[]): Condition {
+  const sinceMs = Math.min(...lasting.map((one) => one.sinceMs));
+  const why = 'no leader, or records that too few replicas have yet for anybody to see them';
+  const detail = `${named(lasting)} cannot be written: what stands there cannot be read to its end before (${why}).`;
+  return { name: 'kafka-unavailable', sinceMs, detail };
+}
