@@ -63,6 +63,7 @@ export function makeOperationsServer(doors: OperationsDoors): OperationsServer {
   const app = makeApp(doors);
   let draining = false;
   const server = createServer(limits, (request, response) => {
+    if (request.socket.destroyed) return;
     if (draining) response.setHeader('Connection', 'close');
     // Few routes take a body; what is sent may not be read, and the connection is then of no further use.
     if (

@@ -1,6 +1,6 @@
 /**
- * The connections of a server: how many there may be, and which of them ends where one more comes. Nothing here looks at
- * what a request says.
+ * The connections of a server: how many there may be, which of them ends where one more comes, and how much one may ask for
+ * ahead. Nothing here looks at what a request says.
  */
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
@@ -13,10 +13,14 @@ export interface Connections {
   closeSilent(): void;
 }
 
+/** Of requests that are sent ahead on one connection: each is held in memory until those before it are answered and heard. */
+export const aheadMax = 16;
+
 /**
  * Keeps at most `max` connections open. Where one more comes, the one without a request under way for the longest time ends
- * for it; where each has one, the new one ends and `refused` is called. A constant number of steps for each connection and
- * request.
+ * for it; where each has one, the new one ends and `refused` is called. One that has more than `aheadMax` requests without a whole
+ * answer ends at once: Node hands over the rest of what it has read all the same, and whoever answers is to leave alone what
+ * comes over a socket that is destroyed. A constant number of steps for each connection and request.
  */
 export function boundConnections(server: Server, max: number, refused: () => void): Connections {
   const open = new Set<Socket>();
@@ -48,7 +52,9 @@ export function boundConnections(server: Server, max: number, refused: () => voi
   // Before whoever answers, who may do so at once.
   server.prependListener('request', ({ socket }, response) => {
     idle.delete(socket);
-    underWay.set(socket, (underWay.get(socket) ?? 0) + 1);
+    const asked = (underWay.get(socket) ?? 0) + 1;
+    underWay.set(socket, asked);
+    if (asked > aheadMax) end(socket);
     response.once('close', () => {
       const left = (underWay.get(socket) ?? 1) - 1;
       underWay.set(socket, left);

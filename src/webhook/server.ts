@@ -120,6 +120,7 @@ function makeServer(app: Express, limits: WebhookLimits, responder: Responder): 
       requireHostHeader: false,
     },
     (request, response) => {
+      if (request.socket.destroyed) return;
       if (responder.draining()) response.setHeader('Connection', 'close');
       responder.began(request);
       const fault = faultOfHead(request);

@@ -64,3 +64,21 @@ test('the one that is idle for the longest time ends first, and none with a requ
   for (const open of [busy, last]) open.write(delivery);
   await Promise.all([busy, last].map((open) => open.answers(2)));
 });
+
+test('W10: whoever asks for much ahead and hears nothing is cut off, and no more than 16 of it is looked at', async () => {
+  const waiting: ((accepted: Accepted) => void)[] = [];
+  const receiver = await startReceiver({
+    accept: () => new Promise<Accepted>((resolve) => waiting.push(resolve)),
+  });
+  const ahead = openConnection(receiver.port);
+  ahead.write(delivery.repeat(16));
+  while (waiting.length === 0) await new Promise(setImmediate);
+  for (const take of waiting) take(stored);
+  await ahead.answers(1);
+  const refused = receiver.refusals.length;
+  const greedy = openConnection(receiver.port);
+  greedy.write(`${delivery}${stranger.repeat(2000)}`);
+  await greedy.ended;
+  expect(receiver.refusals.length - refused).toBeLessThanOrEqual(16);
+  for (const take of waiting) take(stored);
+});
