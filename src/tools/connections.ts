@@ -18,7 +18,7 @@ export const aheadMax = 16;
 
 /**
  * Keeps at most `max` connections open. Where one more comes, the one without a request under way for the longest time ends
- * for it; where each has one, the new one ends and `refused` is called. One that has more than `aheadMax` requests without a whole
+ * for it; where each has one, the new one ends and `refused` is called. One that has more than 16 requests without a whole
  * answer ends at once: Node hands over the rest of what it has read all the same, and whoever answers is to leave alone what
  * comes over a socket that is destroyed. A constant number of steps for each connection and request.
  */
