@@ -4,7 +4,7 @@ import { evidenceFrom } from '../support/evidence';
 import { until } from '../support/until';
 import { readBack, rest, sizesOf, stopAll, toldBy, workerOf } from './at-rest';
 import type { Finding } from './check';
-import { checkLives, type LivesEvidence, livesRestMsMax, wholeSyncs } from './check-lives';
+import { checkLives, type LivesEvidence, livesRestMsMax } from './check-lives';
 import type { Lives } from './lives';
 import type { Load, Resource } from './load';
 import type { Sender } from './sender';
@@ -29,10 +29,8 @@ export async function judgeLife(parts: JudgedParts, tell: (line: string) => void
   const settled = await sender.settled(livesRestMsMax);
   if (!settled) sender.end();
   const since = () => pagesSince(stage, lives.beganAtMs());
-  // What lasts for a moment may be over before whoever pages looks. A store that one process owns can be read by nobody else.
-  const isOver = async () =>
-    since().behindTold > 0 ||
-    (store.backups.whileServed && wholeSyncs(await store.states(), lives.beganAtMs()).length > 0);
+  // What lasts for a moment may be over before anybody is told.
+  const isOver = async () => since().behindTold > 0 || (await wholeSyncAt(stage)) > lives.beganAtMs();
   const heard = until(async () => !since().open.includes(behindPage) && (await isOver()), {
     withinMs: livesRestMsMax,
     what: 'the store to be behind its topics no more',
@@ -90,6 +88,15 @@ export async function judgeLife(parts: JudgedParts, tell: (line: string) => void
     logs: stage.actors.map(({ role, logs }) => ({ role, processes: logs.map((lines) => lines()) })),
   };
   return { evidence, findings: checkLives(evidence) };
+}
+
+/** When a sync of everything last ended, as the service tells it; minus infinity where none did. */
+async function wholeSyncAt(stage: Stage): Promise<number> {
+  const worker = workerOf(stage);
+  if (worker == null) return Number.NEGATIVE_INFINITY;
+  const metrics = await (await fetch(`${worker.operationsUrl}/metrics`)).text();
+  const ageSeconds = /^tramline_sync_whole_age_seconds(?:\{[^}]*\})? ([\d.]+)/m.exec(metrics)?.[1];
+  return Date.now() - Number(ageSeconds ?? Number.POSITIVE_INFINITY) * 1000;
 }
 
 /** Pages that the last life told of: what a former one told ends by itself, five minutes later. */
