@@ -9,6 +9,7 @@ import { isProblem } from '../model/problem';
 import type { HeldPartition, TopicEnds } from '../model/store';
 import type { TopicEnd, TopicPlace } from '../model/topic-end';
 import type { Clock } from '../tools/clock';
+import { describeError } from './classify-error';
 import { makeLeftBook, unreadPauseMs } from './left-unread';
 import type { PublishTarget, Success, Unread } from './target';
 import { makeUnfenced } from './unfenced';
@@ -96,6 +97,7 @@ export function makeCatchUp(
       } catch (error) {
         // What could not be read at first keeps waiting for itself alone.
         if (!isDone || (isProblem(error) && error.code.startsWith('store.'))) throw error;
+        if (isCutOff) left.cutOff(describeError(error).detail, clock.steadyMs());
       }
       isDone = true;
       // A look may take as long as its pause: the others are sent between.

@@ -250,15 +250,14 @@ function topicReaderOf(cluster: Cluster): TopicReader {
         await cluster.refreshMetadata();
       return offsets;
     },
-    async readPage({ topic, partition, nextOffset }) {
+    async readPage({ topic, partition, nextOffset }, withinMs) {
       const leader = [...led([topic]).values()].flat().find((one) => one.partition === partition)?.leader;
       const broker = await cluster.findBroker({ nodeId: leader ?? -1 });
       const place = { partition, fetchOffset: nextOffset, maxBytes: pieceBytesMax };
       const { responses } = await broker.fetch({
         replicaId: noReplica,
         isolationLevel: 0,
-        // What can be seen is there: nothing that nobody can see yet is waited for, while all others wait.
-        maxWaitTime: 0,
+        maxWaitTime: withinMs,
         minBytes: 1,
         maxBytes: pieceBytesMax,
         topics: [{ topic, partitions: [place] }],

@@ -3,7 +3,7 @@
  * deadline of its own, since a mute broker answers nothing and refuses nothing. What is in here is the life of a client;
  * what it says to brokers is in producer.ts and kafka-cluster.ts.
  */
-import { Problem } from '../model/problem';
+import { isProblem, Problem } from '../model/problem';
 import type { Clock } from '../tools/clock';
 import { describeError, idRefused, isOfCoordinator, kindOf, ofTransactionalId } from './classify-error';
 import { type KafkaSettings, transactionalIdOf } from './client-config';
@@ -120,8 +120,16 @@ class KafkaTarget implements PublishTarget {
     return inTime ? result() : { ...result(), spent: true };
   }
 
-  readOn(...asked: Parameters<PublishTarget['readOn']>): Promise<LeftUnread | null> {
-    return readOn(this.theClient().cluster, this.options.topics, ...asked);
+  async readOn(...[known, heard, isWanted]: Parameters<PublishTarget['readOn']>): Promise<LeftUnread | null> {
+    const { cluster } = this.theClient();
+    try {
+      return await readOn(cluster, this.options.topics, known, heard, isWanted);
+    } catch (error) {
+      // Who is asked next time is not to be the one that failed. What the store throws says nothing of it.
+      const { connectTimeoutMs } = this.options;
+      if (!isProblem(error)) await this.within(connectTimeoutMs, cluster.refresh()).catch(() => late);
+      throw error;
+    }
   }
 
   async discard(): Promise<void> {

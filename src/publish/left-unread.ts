@@ -10,6 +10,8 @@ import type { LeftUnread, Unread } from './target';
 export interface LeftBook {
   /** What a reading has left; nothing else is. */
   take(left: LeftUnread, nowMs: number): void;
+  /** A reading that found something could not go on: no task is taken before one has come to its end. */
+  cutOff(detail: string, nowMs: number): void;
   /** That one is to be read again before anything is sent there. */
   hold(place: HeldPartition, nowMs: number): void;
   held(): Unread[];
@@ -31,6 +33,7 @@ export function makeLeftBook(conditionAfterMs: number): LeftBook {
   let unread: (Unread & { sinceMs: number })[] = [];
   /** Topics that may not be read. */
   let denied: { topic: string; sinceMs: number }[] = [];
+  let stopped: { sinceMs: number; detail: string } | null = null;
 
   const sinceMs = (one: Unread, nowMs: number) =>
     unread.find((before) => isSame(before, one) && before.refused === one.refused)?.sinceMs ?? nowMs;
@@ -38,10 +41,17 @@ export function makeLeftBook(conditionAfterMs: number): LeftBook {
 
   return {
     take(left, nowMs) {
+      stopped = null;
       unread = left.unread.map((one) => ({ ...one, sinceMs: sinceMs(one, nowMs) }));
       denied = left.denied.map(
         (topic) => denied.find((before) => before.topic === topic) ?? { topic, sinceMs: nowMs },
       );
+    },
+    cutOff(detail, nowMs) {
+      stopped = {
+        sinceMs: stopped?.sinceMs ?? nowMs,
+        detail: `The topics cannot be read to their end: ${detail}.`,
+      };
     },
     hold({ topic, partition, partitions }, nowMs) {
       const one = { topic, partition, partitions };
@@ -57,16 +67,20 @@ export function makeLeftBook(conditionAfterMs: number): LeftBook {
       return Math.min(...pauses, denied.length > 0 ? deniedPauseMs : Number.POSITIVE_INFINITY);
     },
     conditions(nowMs) {
-      const lasting = waiting().filter((one) => nowMs - one.sinceMs >= conditionAfterMs);
+      const lasts = (one: { sinceMs: number }) => nowMs - one.sinceMs >= conditionAfterMs;
+      const lasting = waiting().filter(lasts);
+      const ofKafka =
+        stopped !== null && lasts(stopped) ? [stopped] : lasting.length > 0 ? [notYet(lasting)] : [];
       return [
         ...unread.flatMap((one) =>
           one.refused === undefined ? [] : [topicDenied(one.topic, one.refused, one.sinceMs)],
         ),
         ...denied.map(notRead),
-        ...(lasting.length === 0 ? [] : [notYet(lasting)]),
+        ...ofKafka.map((one): Condition => ({ name: 'kafka-unavailable', ...one })),
       ];
     },
     forget() {
+      stopped = null;
       unread = [];
       denied = [];
     },
@@ -82,9 +96,9 @@ function notRead({ topic, sinceMs }: { topic: string; sinceMs: number }): Condit
   return { name: 'topic-denied', labels: { topic }, sinceMs, detail };
 }
 
-function notYet(lasting: (Unread & { sinceMs: number })[]): Condition {
+function notYet(lasting: (Unread & { sinceMs: number })[]): { sinceMs: number; detail: string } {
   const sinceMs = Math.min(...lasting.map((one) => one.sinceMs));
   const why = 'no leader, or records that too few replicas have yet for anybody to see them';
   const detail = `${named(lasting)} cannot be written: what stands there cannot be read to its end before (${why}).`;
-  return { name: 'kafka-unavailable', sinceMs, detail };
+  return { sinceMs, detail };
 }

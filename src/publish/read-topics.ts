@@ -15,8 +15,8 @@ export interface TopicReader {
   leaderless(topics: string[]): Promise<Unread[]>;
   /** Of this topic, as known now; 0 where nothing is known of it. */
   partitionsOf(topic: string): number;
-  /** A piece of one partition from this place on, of what can be seen: it ends where it began where that is nothing yet. */
-  readPage(from: TopicEnd): Promise<FoundPage>;
+  /** A piece of one partition from this place on, of what can be seen within that time: it ends where it began where that is nothing. */
+  readPage(from: TopicEnd, withinMs: number): Promise<FoundPage>;
 }
 
 /** Where a partition is read on from, how far, and what is said of it first. */
@@ -102,6 +102,12 @@ async function placesOf(
   });
 }
 
+/**
+ * What cannot be seen yet most often can within some milliseconds. It is waited for once in a reading: nothing is sent elsewhere
+ * meanwhile, and beside a broker that stands still many partitions wait.
+ */
+const seenWithinMs = 50;
+
 /** Moves the places on to their ends, and notes what is left. False where nobody listens any more. */
 async function readAll(
   reader: TopicReader,
@@ -109,11 +115,12 @@ async function readAll(
   heard: (page: FoundPage) => Promise<boolean>,
   left: Pick<LeftUnread, 'unread' | 'denied'>,
 ): Promise<boolean> {
+  let withinMs = seenWithinMs;
   for (const place of places) {
     const { end, first } = place;
     for (const page of first) if (!(await heard(page))) return false;
     while (place.next < BigInt(end.nextOffset)) {
-      const page = await readPage(reader, { ...end, nextOffset: String(place.next) });
+      const page = await readPage(reader, { ...end, nextOffset: String(place.next) }, withinMs);
       if (page === 'denied') {
         if (!left.denied.includes(end.topic)) left.denied.push(end.topic);
         break;
@@ -122,6 +129,7 @@ async function readAll(
       if (page === 'refused' || BigInt(page.nextOffset) <= place.next) {
         const { topic, partition } = end;
         left.unread.push({ topic, partition, partitions: reader.partitionsOf(topic) });
+        withinMs = 0;
         break;
       }
       place.next = BigInt(page.nextOffset);
@@ -140,16 +148,20 @@ async function isAnotherLog(
 ): Promise<boolean> {
   if (BigInt(nextOffset) > until) return true;
   if (last === null || BigInt(last.offset) < start) return false;
-  const page = await readPage(reader, { topic, partition, nextOffset: last.offset });
+  const page = await readPage(reader, { topic, partition, nextOffset: last.offset }, 0);
   if (page === 'denied' || page === 'refused') return false;
   const there = page.records.find(({ offset }) => offset === last.offset);
   return there !== undefined && there.eventId !== last.eventId;
 }
 
 /** `denied`: a topic that may only be written is taken on trust, and starves no other. `refused`: its leader may be another now. */
-async function readPage(reader: TopicReader, from: TopicEnd): Promise<FoundPage | 'denied' | 'refused'> {
+async function readPage(
+  reader: TopicReader,
+  from: TopicEnd,
+  withinMs: number,
+): Promise<FoundPage | 'denied' | 'refused'> {
   try {
-    return await reader.readPage(from);
+    return await reader.readPage(from, withinMs);
   } catch (error) {
     const { code } = describeError(error);
     if (kindOf(code) === 'denied') return 'denied';

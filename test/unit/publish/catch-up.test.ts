@@ -300,6 +300,32 @@ test('a partition behind which another stands keeps only itself waiting where it
   expect([state.reads, outbox.rows[0]!.sent]).toEqual([2, expect.anything()]);
 });
 
+test('a reading that found something and cannot go on is told once that lasts, until one has come to its end', async () => {
+  const quiet = { topic: 'quiet', partition: 0, nextOffset: '0' };
+  const { clock, target, relay, ends } = setUp({ unread: [], denied: [], ends: [quiet] });
+  await relay.step();
+  const read = target.readOn;
+  target.readOn = async (_known, heard) => {
+    await heard({ ...quiet, nextOffset: '1', records: [] });
+    throw new Error('connection lost');
+  };
+  for (let passedMs = 0; passedMs < 60_000; passedMs += 20_000) {
+    await clock.advance(20_000);
+    await relay.step();
+  }
+  expect(relay.conditions()).toEqual([]);
+  for (let second = 0; second < 15; second += 1) {
+    await clock.advance(1000);
+    await relay.step();
+  }
+  const detail = expect.stringContaining('cannot be read to their end');
+  expect(relay.conditions()).toMatchObject([{ name: 'kafka-unavailable', sinceMs: 1_060_000, detail }]);
+  target.readOn = read;
+  await clock.advance(1000);
+  await relay.step();
+  expect([ends.calls.at(-1), relay.conditions()]).toEqual(['all found', []]);
+});
+
 test('a look asks only for what is held and where nothing was written yet', async () => {
   const wanted: number[][] = [];
   const ends = [0, 1, 2].map((partition) => ({ topic: 't', partition, nextOffset: '5' }));
@@ -529,6 +555,21 @@ describe('reading on', () => {
       ends: [{ topic: 't', partition: 1, nextOffset: '5' }],
     });
     expect(heard).toEqual(['0: 4', '1: 5']);
+  });
+
+  test('what cannot be seen yet is waited for a moment, once for all', async () => {
+    const waited: number[] = [];
+    const reader = readerOf({
+      offsets: async (_topics, which) =>
+        [0, 1, 2].map((partition) => ({ topic: 't', partition, nextOffset: which === 'end' ? '5' : '0' })),
+      partitionsOf: () => 3,
+      readPage: async (from, withinMs) => {
+        waited.push(withinMs);
+        return { ...from, records: [] };
+      },
+    });
+    expect((await readOn(reader, ['t'], [], async () => true))?.unread).toHaveLength(3);
+    expect(waited).toEqual([50, 0, 0]);
   });
 
   test('what its leader does not tell of any more is left', async () => {
