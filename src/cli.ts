@@ -27,8 +27,10 @@ if (process.pid === 1) {
 const { endEarly } = require('./commands/early-end') as typeof EarlyEnd;
 
 // Whoever reads our output may stop reading, as `head` does: that is no fault.
-process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  void endEarly(() => process.exit(error.code === 'EPIPE' ? 0 : 1));
+process.stdout.on('error', ({ code, message }: NodeJS.ErrnoException) => {
+  const isLeft = code === 'EPIPE';
+  if (!isLeft) process.stderr.write(`tramline: standard output cannot be written: ${code ?? message}\n`);
+  void endEarly(() => process.exit(isLeft ? 0 : 1));
 });
 
 const streams = {

@@ -46,7 +46,9 @@ async function reencrypt({ output, load, reencrypt: reseal }: CommandContext): P
     output.line(
       `Sealed with the first key: ${counts.resealed} connections and webhook secrets; already so: ${counts.kept}.`,
     );
-    output.next('The other keys can be taken out of ENCRYPTION_KEYS.');
+    output.next(
+      'The other keys can be taken out of ENCRYPTION_KEYS. A process that runs without the first one reads nothing until it is restarted with it.',
+    );
   }
   return exitCodes.done;
 }

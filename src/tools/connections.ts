@@ -14,7 +14,7 @@ export interface Connections {
 }
 
 /** Of requests that are sent ahead on one connection: each is held in memory until those before it are answered and heard. */
-export const aheadMax = 16;
+const aheadMax = 16;
 
 /**
  * Keeps at most `max` connections open. Where one more comes, the one without a request under way for the longest time ends
@@ -51,10 +51,11 @@ export function boundConnections(server: Server, max: number, refused: () => voi
   });
   // Before whoever answers, who may do so at once.
   server.prependListener('request', ({ socket }, response) => {
+    if (!open.has(socket)) return;
     idle.delete(socket);
     const asked = (underWay.get(socket) ?? 0) + 1;
     underWay.set(socket, asked);
-    if (asked > aheadMax) end(socket);
+    if (asked > aheadMax) return end(socket);
     response.once('close', () => {
       const left = (underWay.get(socket) ?? 1) - 1;
       underWay.set(socket, left);

@@ -2,11 +2,13 @@
  * A check before the first start, after an update and while the store is away: it says in its line how the store is, asks
  * all the rest, and leaves everything as it was. The provider is the simulator; there is no service.
  */
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { closeSync, existsSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { CheckLine } from '../../src/model/api';
 import { runCommand } from '../support/command';
+import { repositoryRoot } from '../support/repository';
 import { temporaryFolder } from '../support/service';
 import { type Simulator, startSimulator } from '../support/simulator';
 
@@ -112,4 +114,19 @@ test('a command that cannot go on makes no store, which would say from then on t
   const { code, error } = await runCommand(['alerts'], settings);
   expect([code, existsSync(file)]).toEqual([2, false]);
   expect(error).toContain('TRAMLINE_URL names a service that runs elsewhere');
+});
+
+test('a command whose output cannot be written says why it ends', async () => {
+  const full = openSync('/dev/full', 'a');
+  const { status, stderr } = spawnSync(
+    process.execPath,
+    [join(repositoryRoot(), 'dist', 'src', 'cli.js'), 'config'],
+    {
+      env: { PATH: process.env.PATH },
+      stdio: ['ignore', full, 'pipe'],
+      encoding: 'utf8',
+    },
+  );
+  closeSync(full);
+  expect([status, stderr]).toEqual([1, 'tramline: standard output cannot be written: ENOSPC\n']);
 });

@@ -609,6 +609,15 @@ describe('W23: unusual HTTP is correct or refused', () => {
     connection.destroy();
   });
 
+  test('pipelining: who sends more than 16 requests ahead loses the connection, and the rest is not looked at', async () => {
+    const receiver = await startReceiver();
+    const connection = openConnection(receiver.port);
+    connection.write('GET /x HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(1000));
+    await connection.ended;
+    expect(receiver.refusals).toHaveLength(16);
+    expect(await post(receiver.port, good)).toMatchObject({ status: 204 });
+  });
+
   test('pipelining: what is broken after a delivery that waits is never answered in its place', async () => {
     const saved = Promise.withResolvers<Accepted>();
     const receiver = await startReceiver({ accept: () => saved.promise });
