@@ -36,7 +36,7 @@ export interface CatchUp {
   ends(): TopicEnd[];
   noted(ends: TopicEnd[]): void;
   /**
-   * Whether what was acknowledged there follows what was read, asked of all that is. Where another's stands between, that partition
+   * Whether what was acknowledged there follows what was read, asked of all that is. Where it does not, that partition
    * is to be read again, and what was acknowledged is found behind it: it must not be marked before.
    */
   follows(place: HeldPartition, success: Success): boolean;

@@ -38,7 +38,7 @@ export interface RelayOptions extends LeaseOptions {
 
 /** What the composition counts and traces. None may throw. */
 export interface RelayHooks {
-  /** Rows that were acknowledged and are marked; the time of their send. */
+  /** Rows that were acknowledged, and are marked or found when their partition is read again; the time of their send. */
   sent?(rows: OutboxRow[], tookMs: number): void;
   /** A batch of so many rows of the topic failed, so long after its send began. */
   failed?(topic: string, code: string, rows: number, tookMs: number): void;

@@ -10,7 +10,7 @@ export interface Unfenced {
   read(ends: TopicEnd[]): void;
   /**
    * Something was acknowledged there: nobody comes between any more. Whether it stands where the reading ended; false where
-   * another's stands before it, which was not read.
+   * another's stands before it, which was not read, or where less stands before it than was read: that is another log.
    */
   written(place: TopicPlace, success: Success): boolean;
   /** Something was written there since. */
@@ -33,7 +33,7 @@ export function makeUnfenced(): Unfenced {
       const end = ends.get(name);
       ends.delete(name);
       fenced.add(name);
-      return end === undefined || firstOffset === null || BigInt(firstOffset) <= end;
+      return end === undefined || firstOffset === null || BigInt(firstOffset) === end;
     },
     isFenced: (place) => fenced.has(nameOf(place)),
     isAny: () => ends.size > 0,
