@@ -98,7 +98,7 @@ function notRead({ topic, sinceMs }: { topic: string; sinceMs: number }): Condit
 
 function notYet(lasting: (Unread & { sinceMs: number })[]): { sinceMs: number; detail: string } {
   const sinceMs = Math.min(...lasting.map((one) => one.sinceMs));
-  const why = 'no leader, or records that too few replicas have yet for anybody to see them';
-  const detail = `${named(lasting)} cannot be written: what stands there cannot be read to its end before (${why}).`;
+  const why = 'there is no leader, or too few replicas have its last records for anybody to see them';
+  const detail = `${named(lasting)} cannot be written before what stands there is read to its end: ${why}.`;
   return { sinceMs, detail };
 }

@@ -385,7 +385,9 @@ test('what comes back by itself is told once it lasts, until it is read', async 
     expect([catchUp.conditions(), catchUp.isWaiting()]).toEqual([[], true]);
   }
   await runAt(16_000);
-  const detail = expect.stringMatching(/^t-0 cannot be written: what stands there cannot be read/);
+  const detail = expect.stringMatching(
+    /^t-0 cannot be written before what stands there is read to its end: /,
+  );
   expect(catchUp.conditions()).toEqual([{ name: 'kafka-unavailable', sinceMs: 1000, detail }]);
   state.left = { unread: [place, { ...place, topic: 'u' }], denied: [], ends: [] };
   await runAt(17_000);
