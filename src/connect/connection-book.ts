@@ -89,6 +89,8 @@ export interface ConnectionBook {
    * not too often, and this is after how many milliseconds it is worth asking again.
    */
   soughtSince(sinceMs: number): number | null;
+  /** Whether a listing was sought when it was too soon for one, which it is no more. */
+  isSought(): boolean;
   /** Where a person looks after an organization's connection, as last listed here; null where that is not known. */
   manageUrl(organizationId: string): string | null;
   /** Why the list of a connection's organizations was refused, or could not be read, last; null where neither is known. */
@@ -180,6 +182,7 @@ export function makeConnectionBook(doors: BookDoors): ConnectionBook {
     },
     learnedSince: learned.since,
     soughtSince: learned.soughtSince,
+    isSought: learned.isSought,
     manageUrl: (organizationId) => manageUrls.get(organizationId) ?? null,
     unlisted: unlisted.unlisted,
     ...unlisted.tellOf(() => connections),

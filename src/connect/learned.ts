@@ -32,6 +32,8 @@ export interface Learned {
    * moment. Otherwise one is asked for, not too often, and this is after how many milliseconds it is worth asking again.
    */
   soughtSince(sinceMs: number): number | null;
+  /** Whether one was sought before its time, which has come; none has begun since. */
+  isSought(): boolean;
 }
 
 const gapMsMin = 2000;
@@ -52,6 +54,7 @@ export function makeLearned(clock: Clock, wanted: () => void): Learned {
   let nextMs = Number.NEGATIVE_INFINITY;
   /** After the next listing, unless that comes to its end. */
   let gapMs = gapMsMin;
+  let sought = false;
 
   function askAgain(mayAsk = true): number {
     if (underWay !== null) return pollMs;
@@ -90,6 +93,7 @@ export function makeLearned(clock: Clock, wanted: () => void): Learned {
 
   return {
     during(list) {
+      sought = false;
       const round = listed(list).finally(() => {
         if (underWay === round) underWay = null;
       });
@@ -104,7 +108,10 @@ export function makeLearned(clock: Clock, wanted: () => void): Learned {
     },
     soughtSince(sinceMs) {
       const fromMs = steadyOf(sinceMs);
-      return wholeFromMs >= fromMs || soughtFromMs >= fromMs + soughtForMs ? null : askAgain();
+      if (wholeFromMs >= fromMs || soughtFromMs >= fromMs + soughtForMs) return null;
+      sought = true;
+      return askAgain();
     },
+    isSought: () => sought && underWay === null && nextMs <= clock.steadyMs(),
   };
 }

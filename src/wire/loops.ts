@@ -150,7 +150,7 @@ function changesFollower(
       await heedRefusals(parts, pipeline, clock);
       const isNew = await book.follow();
       watch.decryptionSucceeded();
-      if (isNew || (isBack && threw())) learn.wake();
+      if (isNew || book.isSought() || (isBack && threw())) learn.wake();
       isBack = false;
     } catch (error) {
       if (isProblem(error, 'store.key-missing')) watch.decryptionFailed(error.message);

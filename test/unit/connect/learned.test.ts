@@ -127,3 +127,27 @@ test('who only looks whether all is known asks for no list, and nobody does for 
   await list(whole);
   expect(learned.since(lost, false)).toBeNull();
 });
+
+test('what is sought before its time is due when that has come, until a list begins', async () => {
+  const { clock, learned, list, wanted } = stage();
+  await list(failed);
+  expect(learned.isSought()).toBe(false);
+  learned.soughtSince(clock.nowMs());
+  expect([learned.isSought(), wanted()]).toEqual([false, 0]);
+  await clock.advance(2000);
+  expect(learned.isSought()).toBe(true);
+  const round = learned.during(async () => {
+    expect(learned.isSought()).toBe(false);
+    // Of one that began before it nothing is learned of what happened since.
+    await clock.advance(50);
+    learned.soughtSince(clock.nowMs());
+    expect(learned.isSought()).toBe(false);
+    return whole;
+  });
+  await round;
+  await clock.advance(2000);
+  expect(learned.isSought()).toBe(true);
+  await list(whole);
+  await clock.advance(hourMs);
+  expect(learned.isSought()).toBe(false);
+});

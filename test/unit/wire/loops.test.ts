@@ -90,7 +90,11 @@ test('a round that throws is begun again like one that breaks off, and tells whi
 });
 
 /** What is done in each round of following, where that comes to one of `rounds`, and every learning to `learns`. */
-async function followed(rounds: (boolean | Error)[], learns: boolean | Error = true): Promise<string[][]> {
+async function followed(
+  rounds: (boolean | Error)[],
+  learns: boolean | Error = true,
+  isSought = () => false,
+): Promise<string[][]> {
   const clock = makeHandClock(0);
   const done: string[][] = [];
   let now: string[] = [];
@@ -110,6 +114,7 @@ async function followed(rounds: (boolean | Error)[], learns: boolean | Error = t
         return orThrown(learns);
       },
       known: () => false,
+      isSought,
     },
     ...{ behind: look('behind'), room: look('room'), storeLog: look('log'), unread: look('unread'), watch },
   };
@@ -129,6 +134,14 @@ async function followed(rounds: (boolean | Error)[], learns: boolean | Error = t
 }
 
 const looks = ['behind', 'room', 'log', 'unread'];
+
+test('lists that were sought too soon are learned when it is time', async () => {
+  const seen = await followed([false, false], true, () => true);
+  expect(seen).toEqual([
+    ['learns', ...looks],
+    ['learns', ...looks],
+  ]);
+});
 
 test('a token that cannot be opened is told while it is followed, keeps nobody from looking, and is over when it can', async () => {
   const tells = `tells ${keyMissing.message}`;
@@ -189,7 +202,7 @@ test('what another process made due since the client key was refused is over her
     const parts = {
       store: { readingPause: async () => null, refusedHastenedAgoMs: async () => hastenedAgoMs },
       pipeline: { health },
-      book: { follow: async () => false },
+      book: { follow: async () => false, isSought: () => false },
       ...{ behind: look, room: look, storeLog: look, unread: look },
       watch: { decryptionSucceeded: () => {} },
     };
