@@ -143,7 +143,7 @@ async function takeFrom(
        UPDATE tasks e SET due_at = due.free_at, state = CASE WHEN due.newer THEN 'due' ELSE e.state END,
          code = CASE WHEN due.newer THEN 'older-normalizer' ELSE e.code END
        FROM due WHERE e.id = due.id AND e.id = ANY(ARRAY(SELECT id FROM due)) AND due.free_at > $3 RETURNING due.newer),
-     taken AS (UPDATE tasks t SET state = 'taken', due_at = NULL, fence = t.fence + 1, read_at = $3,
+     taken AS (UPDATE tasks t SET state = 'taken', due_at = NULL, fence = greatest(t.fence + 1, $3), read_at = $3,
        covered_hint_at = coalesce(t.covered_hint_at, t.first_hint_at), first_hint_at = NULL, lease_until = $4,
        taken_lane = t.lane, taken_epoch = coalesce((SELECT epoch FROM organizations o WHERE o.id = t.lane), 0)
      FROM due WHERE t.id = due.id AND t.id = ANY(ARRAY(SELECT id FROM due)) AND (due.free_at > $3) IS NOT TRUE

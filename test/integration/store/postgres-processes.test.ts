@@ -96,6 +96,25 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'several stores on one 
     expect(await kept()).toEqual([names]);
   });
 
+  test('a read that was taken in commits that a failover lost cannot end the one that is taken after it', async () => {
+    const [before, after] = stores as [Store, Store];
+    const name = new URL(url).pathname.slice(1);
+    await put(before, ['1']);
+    const tables = ['tasks', 'lanes'];
+    for (const table of tables) await server.query(`CREATE TABLE replica_${table} AS TABLE ${table}`, name);
+    const [lost] = await before.take(1);
+    for (const table of tables) {
+      await server.query(`DELETE FROM ${table}`, name);
+      const copied = `INSERT INTO ${table} OVERRIDING SYSTEM VALUE SELECT * FROM replica_${table}`;
+      await server.query(copied, name);
+    }
+    nowMs += 5000;
+    const [task] = await after.take(1);
+    expect([task!.taskId, task!.generation]).toEqual([lost!.taskId, lost!.generation]);
+    expect(await finish(before, lost!, '1', 'as it was')).toMatchObject({ outcome: 'refused' });
+    expect(await finish(after, task!, '1', 'as it is')).toMatchObject({ outcome: 'published' });
+  });
+
   test('a journey is told whole by a process that had no part in it', async () => {
     const [first, second, third] = stores as [Store, Store, Store];
     const { deliveryId } = await put(first, ['1']);
