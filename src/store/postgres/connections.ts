@@ -75,10 +75,12 @@ async function changed(
   await probeUnlessGranted(context, ids, askedBy);
 }
 
-export async function touchConnections({ database }: Context): Promise<void> {
+/** A mark that a failover lost is not given again: some process may know by it what was lost as well. */
+export async function touchConnections({ database, nowMs }: Context): Promise<void> {
   await database.run(
-    `INSERT INTO meta AS m (name, value) VALUES ('connections', 1)
-     ON CONFLICT (name) DO UPDATE SET value = m.value + 1`,
+    `INSERT INTO meta AS m (name, value) VALUES ('connections', $1)
+     ON CONFLICT (name) DO UPDATE SET value = greatest(m.value + 1, excluded.value)`,
+    nowMs(),
   );
 }
 

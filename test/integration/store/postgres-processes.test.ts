@@ -12,6 +12,7 @@ import { loadSettings } from '../../../src/config';
 import { hearAnswer } from '../../../src/inbox/hear-answer';
 import { makeProviderHealth } from '../../../src/inbox/provider-health';
 import type { Answer } from '../../../src/model/answer';
+import type { SealedConnection } from '../../../src/model/connection';
 import type { EquipmentNames } from '../../../src/model/equipment-names';
 import { bytesHashOf } from '../../../src/model/event';
 import type { Store } from '../../../src/model/store';
@@ -94,6 +95,31 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'several stores on one 
     await until(() => kept().then(({ length }) => length === 0), { withinMs: 10_000, what: 'the loss' });
     await store.nameEquipment([names]);
     expect(await kept()).toEqual([names]);
+  });
+
+  test('connections that are changed after a failover are read by who knows what it lost', async () => {
+    const [store, other] = stores as [Store, Store];
+    const name = new URL(url).pathname.slice(1);
+    const consented: SealedConnection = {
+      connectionId: 'c1',
+      user: 'u1',
+      auth: 'oauth2',
+      sealedToken: '',
+      sealedTokenSecret: null,
+      sealedRefresh: null,
+      expiresAt: null,
+      status: 'valid',
+      organizations: [],
+    };
+    const save = (by: Store, sealedToken: string) => by.saveConnection({ ...consented, sealedToken });
+    await save(store, 'first');
+    const [kept] = await server.query("SELECT value FROM meta WHERE name = 'connections'", name);
+    await save(store, 'lost');
+    const known = await store.connectionsMark();
+    await server.query(`UPDATE meta SET value = ${kept!.value} WHERE name = 'connections'`, name);
+    nowMs += 5000;
+    await save(other, 'second');
+    expect(await store.connectionsMark()).not.toBe(known);
   });
 
   test('a read that was taken in commits that a failover lost cannot end the one that is taken after it', async () => {
