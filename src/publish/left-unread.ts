@@ -75,7 +75,9 @@ export function makeLeftBook(conditionAfterMs: number): LeftBook {
         ...unread.flatMap((one) =>
           one.refused === undefined ? [] : [topicDenied(one.topic, one.refused, one.sinceMs)],
         ),
-        ...denied.map(notRead),
+        ...denied
+          .filter(({ topic }) => !unread.some((one) => one.topic === topic && one.refused))
+          .map(notRead),
         ...ofKafka.map((one): Condition => ({ name: 'kafka-unavailable', ...one })),
       ];
     },

@@ -54,9 +54,10 @@ export async function readOn(
   if (!(await readAll(reader, [...places.values()], heard, left))) return null;
   const ends = new Map((await reader.offsets(topics, 'end')).map((end) => [nameOf(end), end]));
   left.unread.push(...unlisted(ends));
-  const grown = [...places].flatMap(([name, { end, next }]) =>
-    isLeft(end) ? [] : [{ next, end: ends.get(name)!, first: [] }],
-  );
+  const grown = [...places].flatMap(([name, { end: before, next }]) => {
+    const end = ends.get(name);
+    return end === undefined || isLeft(before) ? [] : [{ next, end, first: [] }];
+  });
   if (!(await readAll(reader, grown, heard, left))) return null;
   const read = grown.filter(({ end }) => !isLeft(end));
   return { ...left, ends: read.map(({ next, end }) => ({ ...end, nextOffset: String(next) })) };

@@ -449,7 +449,7 @@ export class World {
     const { id, organizationId } = draft;
     const known = { id, principalId: null };
     const names = { ...known, side: 'new', organizationId, erid: null, serialNumber: null } as const;
-    if (task.fence % 4 === 0) {
+    if (task.generation % 4 === 0) {
       const named = { names, known: { ...known, id: 'another' } };
       const result = await this.hand.finish(task, { ...draft, id: 'another' }, { settleMs, named });
       expect(result).toEqual({ outcome: 'known-otherwise', known });
