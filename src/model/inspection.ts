@@ -75,14 +75,15 @@ export interface Inspection {
   discardQuarantine(id: string): Promise<'discarded' | 'not-found'>;
   /**
    * Published events above a position, in order: as many as asked for, or fewer when they are large; none when there are
-   * no more. One that is damaged is among them and says so. Up to `floor` only the newest event of each key is still kept.
+   * no more. One that is damaged is among them and says so. Up to `floor` only the newest event of each key is still kept; `last` is
+   * the highest position that was given.
    */
   listEvents(filter: {
     after: number;
     limit: number;
     type: string | null;
     organizationId: string | null;
-  }): Promise<{ events: PublishedEvent[]; floor: number }>;
+  }): Promise<{ events: PublishedEvent[]; floor: number; last: number }>;
   /**
    * The journey of a delivery (`d12`), an event id, a resource's address or key, or the key of an organization's access; null
    * when it is unknown.

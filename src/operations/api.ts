@@ -147,17 +147,7 @@ export function makeApi(doors: ApiDoors): Api {
       return decided;
     },
     discardEach: (ids) => decideEach(ids, store.discardQuarantine),
-    events: async ({ kept, ...filter }) => {
-      const { events, floor } = await store.listEvents({ ...filter, after: filter.after ?? 0 });
-      // Whoever names a position expects every event after it, unless he says that he does not.
-      if (!kept && filter.after !== null && filter.after < floor) {
-        throw new Problem(
-          'command.expired',
-          `events up to position ${floor} are no longer kept: use --after ${floor}`,
-        );
-      }
-      return events.map(structuredEvent);
-    },
+    events: makeEvents(store),
     alerts: async () => (await doors.listAlerts()).map(alertView),
     testAlerts,
     explain: async (of) =>
@@ -174,6 +164,24 @@ export function makeApi(doors: ApiDoors): Api {
     startReplay: async (wanted) => (replay ?? noReplays()).begin(wanted),
     replay: async (startedAt) => (replay ?? noReplays()).view(startedAt),
     sandbox,
+  };
+}
+
+/** Whoever names a position expects every event after it, unless he says that he does not. */
+function makeEvents(store: ApiDoors['store']): Api['events'] {
+  return async ({ kept, ...filter }) => {
+    const after = filter.after ?? 0;
+    const { events, floor, last } = await store.listEvents({ ...filter, after });
+    // A store that was restored, or failed over, gives positions again that somebody has read.
+    if (after > last) {
+      const detail = `the log ends at position ${last}, so ${after} was read in another: use --after ${last}`;
+      throw new Problem('command.expired', detail);
+    }
+    if (!kept && filter.after !== null && after < floor) {
+      const detail = `events up to position ${floor} are no longer kept: use --after ${floor}`;
+      throw new Problem('command.expired', detail);
+    }
+    return events.map(structuredEvent);
   };
 }
 

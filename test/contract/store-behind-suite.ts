@@ -255,6 +255,22 @@ export function storeBehindSuite(name: string, open: () => Promise<StoreUnderTes
       expect(await hand.store.ledger()).toMatchObject({ merged: 1, published: 1, waiting: 0 });
     });
 
+    test('how far the log goes is told beside its events, whether any is asked for', async () => {
+      const page = { limit: 10, type: null, organizationId: null };
+      expect(await hand.store.listEvents({ ...page, after: 0 })).toEqual({ events: [], floor: 0, last: 0 });
+      for (const content of ['a', 'b']) await hand.publish('1', content);
+      await hand.sendAll();
+      const { last } = await hand.store.listEvents({ ...page, after: 0 });
+      expect(last).toBeGreaterThan(0);
+      expect(await hand.store.listEvents({ ...page, after: last + 1 })).toEqual({
+        events: [],
+        floor: 0,
+        last,
+      });
+      const { events } = await hand.store.listEvents({ ...page, after: last - 1 });
+      expect(events.map(({ position }) => position)).toEqual([last]);
+    });
+
     test('what was sent under a number that another wrote before it is sent, and published anew above it', async () => {
       await hand.publish('1', 'a');
       await hand.publish('2', 'a');

@@ -21,8 +21,12 @@ export async function listEvents(
 ): ReturnType<Inspection['listEvents']> {
   const page = (readRows: ReadRows) =>
     inTransaction(async (context) => {
-      const floor = await context.database.get(`SELECT value FROM meta WHERE name = 'floor'`);
-      return { events: await readRows(context, await idsOf(context, filter)), floor: Number(floor!.value) };
+      const ends = await context.database.get(
+        `SELECT (SELECT value FROM meta WHERE name = 'floor') AS floor,
+           (SELECT value FROM meta WHERE name = 'position') AS last`,
+      );
+      const events = await readRows(context, await idsOf(context, filter));
+      return { events, floor: Number(ends!.floor), last: Number(ends!.last) };
     });
   try {
     return await page(readTogether);

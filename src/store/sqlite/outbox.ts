@@ -275,8 +275,11 @@ export function unsentCount({ database }: Context): number {
 export function listEvents(
   context: Context,
   filter: { after: number; limit: number; type: string | null; organizationId: string | null },
-): { events: PublishedEvent[]; floor: number } {
-  const floor = Number(context.database.get(`SELECT value FROM meta WHERE name = 'floor'`)!.value);
+): { events: PublishedEvent[]; floor: number; last: number } {
+  const ends = context.database.get(
+    `SELECT (SELECT value FROM meta WHERE name = 'floor') AS floor, max(coalesce((SELECT max(position) FROM outbox), 0),
+       (SELECT value FROM meta WHERE name = 'position')) AS last`,
+  )!;
   const rows = context.database.each(
     `SELECT * FROM outbox WHERE position > ? AND (? IS NULL OR ${organizationOf('outbox')} = ?)
        AND (? = '' OR instr(headers, ?) > 0) ORDER BY position LIMIT ?`,
@@ -287,5 +290,6 @@ export function listEvents(
     `["ce_type","${filter.type ?? ''}"]`,
     filter.limit,
   );
-  return { events: upTo(eventsBytesMax, rows).map((row) => publishedEvent(row)), floor };
+  const events = upTo(eventsBytesMax, rows).map((row) => publishedEvent(row));
+  return { events, floor: Number(ends.floor), last: Number(ends.last) };
 }

@@ -253,6 +253,7 @@ export function makeSampleStore(): SampleStore {
       listEvents: async ({ after, limit, type, organizationId }) =>
         answer({
           floor: sample.floor,
+          last: sample.events.at(-1)?.position ?? 0,
           events: sample.events
             .filter(({ position }) => position > after)
             .filter(({ record }) => organizationId === null || record.key.startsWith(`${organizationId}/`))

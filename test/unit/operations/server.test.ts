@@ -302,6 +302,13 @@ describe('on this machine, without a token', () => {
     expect([first, third]).toMatchObject([{ position: 1 }, { position: 3 }]);
   });
 
+  test('a position above the last is of another log: an error that names where this one ends', async () => {
+    const ahead = await ask('get', '/api/events?after=4&kept=true');
+    expect([ahead.status, ahead.body.code]).toEqual([410, 'operations.expired']);
+    expect(ahead.body.detail).toContain('--after 3');
+    expect((await ask('get', '/api/events?after=3')).body).toEqual([]);
+  });
+
   test('a position below the oldest event that is kept is an error that names it', async () => {
     sample.floor = 2;
     const expired = await ask('get', '/api/events?after=1');
