@@ -1,8 +1,9 @@
 /**
  * What a relay that begins to lead reads before it sends: what stands on the topics and the store does not know of must
- * not be numbered again. A partition that has no leader now is read as soon as it has one, a topic that is missing or denied
- * as soon as it can be had, and nothing is sent there before; the others do not wait for it. From then on it keeps which ends the store was told, so that another store in its
- * place is noticed. Nothing here knows Kafka.
+ * not be numbered again. A partition that has no leader now, or whose end nobody can see yet, is read as soon as it can be, so is a
+ * topic that is missing or denied, and nothing is sent there before; the others do not wait for it. From then on it keeps which ends
+ * the store was told, so that another store in its place is noticed, and looks where a former producer is not kept out yet. Nothing
+ * here knows Kafka.
  */
 import type { Condition } from '../model/alert';
 import { isProblem } from '../model/problem';

@@ -37,7 +37,6 @@ export function makeLeftBook(conditionAfterMs: number): LeftBook {
 
   const sinceMs = (one: Unread, nowMs: number) =>
     unread.find((before) => isSame(before, one) && before.refused === one.refused)?.sinceMs ?? nowMs;
-  const waiting = () => unread.filter(({ refused }) => refused === undefined);
 
   return {
     take(left, nowMs) {
@@ -67,18 +66,19 @@ export function makeLeftBook(conditionAfterMs: number): LeftBook {
       return Math.min(...pauses, denied.length > 0 ? deniedPauseMs : Number.POSITIVE_INFINITY);
     },
     conditions(nowMs) {
+      const refused = unread.flatMap(({ topic, refused: code, sinceMs: fromMs }) =>
+        code === undefined ? [] : [topicDenied(topic, code, fromMs)],
+      );
+      const isTold = ({ topic }: { topic: string }) => refused.some(({ labels }) => labels?.topic === topic);
       const lasts = (one: { sinceMs: number }) => nowMs - one.sinceMs >= conditionAfterMs;
-      const lasting = waiting().filter(lasts);
-      const ofKafka =
-        stopped !== null && lasts(stopped) ? [stopped] : lasting.length > 0 ? [notYet(lasting)] : [];
+      const lasting = unread.filter((one) => one.refused === undefined && lasts(one));
+      const ofKafka = [stopped, lasting.length > 0 ? notYet(lasting) : null].find(
+        (one) => one !== null && lasts(one),
+      );
       return [
-        ...unread.flatMap((one) =>
-          one.refused === undefined ? [] : [topicDenied(one.topic, one.refused, one.sinceMs)],
-        ),
-        ...denied
-          .filter(({ topic }) => !unread.some((one) => one.topic === topic && one.refused))
-          .map(notRead),
-        ...ofKafka.map((one): Condition => ({ name: 'kafka-unavailable', ...one })),
+        ...refused,
+        ...denied.filter((one) => !isTold(one)).map(notRead),
+        ...(ofKafka == null ? [] : [{ name: 'kafka-unavailable' as const, ...ofKafka }]),
       ];
     },
     forget() {
