@@ -197,7 +197,7 @@ export async function wireWorker(
     ...operated,
     data: client.data,
     conditions,
-    checkProvider: () => checkConnections(client, book),
+    checkProvider: () => checkConnections(client, book, connecting),
     clockOffsetMs: heard.clockOffsetMs,
     start() {
       if (book.known()) startReading(pipeline);

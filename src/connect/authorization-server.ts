@@ -28,6 +28,8 @@ export interface AuthorizationServer {
   refresh(refresh: Secret, mayShow: () => boolean): Promise<Grant>;
   /** An access token of the application itself (RFC 6749 section 4.4). */
   application(): Promise<Secret>;
+  /** Reads its metadata anew: null where they are answered and can be used, else a sentence. Shows nothing; never rejects. */
+  trouble(): Promise<string | null>;
   /** False when the server has no place for it. */
   revoke(token: Secret, hint: 'refresh_token' | 'access_token'): Promise<boolean>;
 }
@@ -98,6 +100,11 @@ export function makeAuthorizationServer(
       const scope: [string, string][] = scopes.length > 0 ? [['scope', scopes.join(' ')]] : [];
       return (await grant([['grant_type', 'client_credentials'], ...scope])).token;
     },
+    trouble: () =>
+      endpoints.anew().then(
+        () => null,
+        ({ message }: GrantRefusal) => message,
+      ),
     async revoke(token, hint) {
       const asked = await endpoints.ask('revocation', [
         ['token', token.open()],

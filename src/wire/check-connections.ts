@@ -9,24 +9,38 @@ import type { Answer } from '../model/answer';
 import { shellValue, shellWord } from '../model/shell-word';
 import { CheckFailure, type Found } from '../operations/check';
 import { endsWithin, systemClock } from '../tools/clock';
+import type { Connecting } from './connecting';
 import { storesAnswer } from './stores-answer';
 
 type Client = Pick<ProviderClient, 'organizations' | 'equipmentTrouble'>;
 type Book = Pick<ConnectionBook, 'connections' | 'sees' | 'refresh'>;
 
+type Tokens = Pick<Connecting, 'issuerTrouble'>;
+
 /** As `answersThrough`, of the connections that there are now. Throws `store.unavailable` where these cannot be read within 3 s. */
-export async function checkConnections(client: Client, book: Book): Promise<Found> {
+export async function checkConnections(client: Client, book: Book, tokens: Tokens): Promise<Found> {
   await storesAnswer(book.refresh(), systemClock);
-  return answersThrough(client, book);
+  return answersThrough(client, book, tokens);
 }
 
 /**
- * Asks for the first page of organizations through every valid connection, and the equipment API through one of them. A refused
- * consent is a caution while another connection is answered, and so is an equipment API that does not answer within 3 s. Rejects with a sentence where one is not answered otherwise, where every consent was refused or
+ * Asks for the first page of organizations through every valid connection, the equipment API through one of them, and the issuer of
+ * tokens. A refused consent is a caution while another connection is answered, and so is an equipment API, or an issuer, that does
+ * not answer within 3 s. Rejects with a sentence where one is not answered otherwise, where every consent was refused or
  * where there is none: `CheckFailure` where a user has to act, or nobody but the provider. Throws `store.key-missing` where a stored token cannot be
  * opened any more, whatever was opened before.
  */
-export async function answersThrough(client: Client, book: Book): Promise<Found> {
+export async function answersThrough(client: Client, book: Book, tokens: Tokens): Promise<Found> {
+  const looking = issuerTrouble(tokens);
+  try {
+    return besideIssuer(await answersWithout(client, book), await looking);
+  } catch (error) {
+    throw error instanceof CheckFailure ? failureBesideIssuer(error, await looking) : error;
+  }
+}
+
+/** The issuer is not asked. */
+async function answersWithout(client: Client, book: Book): Promise<Found> {
   const connections = book.connections();
   if (connections.length === 0) {
     const detail = 'there is no connection: no user has given consent, or each was revoked';
@@ -84,6 +98,30 @@ function besideEquipment({ detail, next }: Found, trouble: string | null): Found
   return { detail: `${detail}; the equipment API: ${trouble}`, next: next ?? equipmentStep };
 }
 
+/** Until a token ends nothing else shows it. Never rejects. */
+async function issuerTrouble(tokens: Tokens): Promise<string | null> {
+  const asking = tokens.issuerTrouble();
+  if (await endsWithin(asking, issuerMsMax, systemClock)) return asking;
+  return `the issuer gives no answer within ${issuerMsMax / 1000} s`;
+}
+
+/** What else is to be done may take a new consent, which takes the issuer first. */
+function besideIssuer({ detail, next }: Found, trouble: string | null): Found {
+  if (trouble === null) return { detail, next };
+  if (detail.includes(trouble)) return { detail, next: issuerStep };
+  const step = next === null ? issuerStep : `${issuerStep} ${next}`;
+  return { detail: `${detail}; no token can be had: ${trouble}`, next: step };
+}
+
+function failureBesideIssuer(failure: CheckFailure, trouble: string | null): CheckFailure {
+  if (trouble === null) return failure;
+  const { detail, next } = besideIssuer({ detail: failure.message, next: failure.next }, trouble);
+  return new CheckFailure(detail, next ?? issuerStep);
+}
+
+const issuerMsMax = 3000;
+const issuerStep =
+  'Compare PROVIDER_ISSUER with the provider’s documentation, and where it is right, look at the way out and at the provider’s status page.';
 const equipmentMsMax = 3000;
 const equipmentStep =
   'Compare PROVIDER_EQUIPMENT_URL with the provider’s documentation, and where it is right, look at the provider’s status page.';

@@ -55,6 +55,8 @@ export interface Connecting {
   /** Ends an organization's connection at the provider; false when that could not be done. */
   end(organizationId: string): Promise<boolean>;
   conditions(): Condition[];
+  /** Why the issuer gives no tokens now, in a sentence; null where it may, or nobody needs it. Never rejects. */
+  issuerTrouble(): Promise<string | null>;
   /** Ends the renewals, within this time: true when that leaves no consent in doubt, else it is told whose. Never rejects. */
   stop(withinMs: number): Promise<boolean>;
   close(): void;
@@ -130,6 +132,10 @@ export function wireConnecting(settings: Settings, parts: ConnectingParts): Conn
         ...expiring(book.connections(), nowMs),
         ...(trouble === null ? [] : [{ ...unrenewed, ...trouble }]),
       ];
+    },
+    async issuerTrouble() {
+      const isNeeded = auth === 'oauth2' || book.connections().some((known) => known.auth === 'oauth2');
+      return server === null || !isNeeded ? null : server.trouble();
     },
     async stop(withinMs) {
       const words = leftBehindWords(await renewal.end(withinMs));

@@ -176,7 +176,7 @@ export function makeOwnProvider(
     async check() {
       const read = own.prepared().then(() => own.book().refresh());
       await storesAnswer(read, systemClock);
-      return answersThrough(own.client(), own.book());
+      return answersThrough(own.client(), own.book(), own.connecting());
     },
     clockOffsetMs: own.clockOffsetMs,
     close: untilDone(async (withinMs = settings.shutdownSeconds * 900) => {

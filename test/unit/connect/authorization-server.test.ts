@@ -85,6 +85,22 @@ test('the consent address carries PKCE, state, scopes and the redirect address',
   });
 });
 
+test('what keeps it from giving tokens is told as it is now, and nobody’s token is shown for it', async () => {
+  const answers = described();
+  const { server, called } = stage(answers);
+  expect(await server.trouble()).toBeNull();
+  answers[wellKnown] = json({}, 404);
+  expect(await server.trouble()).toBe(
+    'the issuer’s metadata at https://signin.provider.test/.well-known/oauth-authorization-server/oauth2/one: ' +
+      'expected 200, got 404',
+  );
+  answers[wellKnown] = json({ ...metadata, issuer: 'https://signin.provider.test/oauth2/two' });
+  expect(await server.trouble()).toContain('expected PROVIDER_ISSUER as issuer');
+  expect(called.every(({ method, authorization }) => method === 'GET' && authorization === undefined)).toBe(
+    true,
+  );
+});
+
 describe('S15: metadata', () => {
   test.each(['authorization_endpoint', 'token_endpoint', 'revocation_endpoint'])(
     'with a %s of another origin are refused, and nothing is sent there',

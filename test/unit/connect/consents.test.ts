@@ -77,6 +77,7 @@ function consentsWith(more: Partial<ConsentDoors> = {}) {
       redeem: async () => grant,
       refresh: async () => grant,
       application: async () => grant.token,
+      trouble: async () => null,
       revoke: async () => {
         revoked += 1;
         return true;

@@ -14,6 +14,7 @@ async function check(
   pageOf: (id: string) => OrganizationsPage = () => seen,
   organizations: Record<string, string[]> = {},
   equipmentTrouble: (id: string) => Promise<string | null> = async () => null,
+  issuerTrouble: () => Promise<string | null> = async () => null,
 ) {
   const asked: string[] = [];
   const client = {
@@ -25,7 +26,7 @@ async function check(
   };
   const sees = (connectionId: string) => new Set(organizations[connectionId]);
   const book = { connections: () => connections, sees, refresh: async () => {} };
-  const said = await checkConnections(client, book).catch((error: unknown) => error);
+  const said = await checkConnections(client, book, { issuerTrouble }).catch((error: unknown) => error);
   return { said, asked };
 }
 
@@ -180,4 +181,63 @@ test('an equipment API that says nothing keeps nobody waiting for long', async (
   } finally {
     jest.useRealTimers();
   }
+});
+
+describe('an issuer whose metadata are not answered', () => {
+  const trouble =
+    'the issuer’s metadata at https://signin.example.com/.well-known/oauth-authorization-server: expected 200, got 404';
+  const answered = async () => null;
+  const checkWith = (connections: Connection[], pageOf?: (id: string) => OrganizationsPage) =>
+    check(connections, pageOf, {}, answered, async () => trouble);
+  const compares = /^Compare PROVIDER_ISSUER with the provider’s documentation, .*status page\.$/;
+
+  test('is a warning while tokens last, and names the setting of its address', async () => {
+    expect((await checkWith([connectionOf()])).said).toEqual({
+      detail: `answers for 1 connection; no token can be had: ${trouble}`,
+      next: expect.stringMatching(compares),
+    });
+  });
+
+  test('is to be looked at before anybody is asked for a consent', async () => {
+    const first = expect.stringMatching(/^Compare PROVIDER_ISSUER .*status page\. `tramline connect` prints/);
+    const { said } = await checkWith([]);
+    expect(said).toBeInstanceOf(CheckFailure);
+    expect(said).toMatchObject({
+      message: expect.stringContaining(`; no token can be had: ${trouble}`),
+      next: first,
+    });
+    const refused = connectionOf({ connectionId: 'c2', user: 'u2', status: 'refused' });
+    expect((await checkWith([refused])).said).toMatchObject({
+      next: expect.stringMatching(/^Compare PROVIDER_ISSUER .*status page\. Its user consents anew/),
+    });
+  });
+
+  test('is told once where a renewal met it as well', async () => {
+    const from = { origin: 'https://api.example.com', connectionId: 'c1', retryAfterMs: null };
+    const detail = `the token cannot be renewed now: ${trouble}`;
+    const answer = { kind: 'transient', code: 'token-unavailable', detail, ...from } as const;
+    expect((await checkWith([connectionOf()], () => ({ ...away, detail, answer }))).said).toMatchObject({
+      message: `connection c1: ${detail}`,
+      next: expect.stringMatching(compares),
+    });
+  });
+
+  test('keeps nobody waiting for long', async () => {
+    jest.useFakeTimers();
+    try {
+      const checking = check(
+        [connectionOf()],
+        () => seen,
+        {},
+        answered,
+        () => new Promise(() => {}),
+      );
+      await jest.advanceTimersByTimeAsync(3000);
+      expect((await checking).said).toMatchObject({
+        detail: 'answers for 1 connection; no token can be had: the issuer gives no answer within 3 s',
+      });
+    } finally {
+      jest.useRealTimers();
+    }
+  });
 });

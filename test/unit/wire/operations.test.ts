@@ -71,7 +71,7 @@ test('a store that hangs fails in its own line alone: what only it knows is left
   const store = { leaseFreeMs: never, listAlerts: never, ready: never } as unknown as Store;
   const book = { connections: () => [], sees: () => new Set<string>(), refresh: never };
   const client = { organizations: never } as unknown as Parameters<typeof checkConnections>[0];
-  const checkProvider = () => checkConnections(client, book);
+  const checkProvider = () => checkConnections(client, book, { issuerTrouble: never });
   const worker = { checkProvider, clockOffsetMs: () => null, connecting: {} } as unknown as Worker;
   const receiver = createServer((_request, response) =>
     response.end('{"uptime":"2026-01-01T00:00:00Z","versionInfo":{}}'),

@@ -197,6 +197,32 @@ test('a check that the provider refuses compares its clock all the same, and wit
   expect(own.clockOffsetMs(Date.now() + 1000)).toBeNull();
 });
 
+test('a check asks the issuer too, and says where its metadata were sought in vain', async () => {
+  catalog();
+  nock(origin).get('/platform/organizations').query(true).reply(200, { links: [], values: [] }, json);
+  nock(origin).get('/isg/equipmentMakes').query(true).reply(200, { links: [], values: [] }, json);
+  nock(origin).get('/.well-known/oauth-authorization-server').reply(404);
+  await expect(own.check()).resolves.toEqual({
+    detail:
+      `answers for 1 connection; no token can be had: the issuer’s metadata at ${origin}/.well-known/` +
+      'oauth-authorization-server: expected 200, got 404',
+    next: expect.stringContaining('Compare PROVIDER_ISSUER'),
+  });
+  expect(nock.isDone()).toBe(true);
+});
+
+test('a check leaves an issuer alone of which nobody has, or is to have, a token', async () => {
+  await own.close();
+  const PROVIDER_TOKENS = JSON.stringify([{ ...token, auth: 'oauth1', secret: 'canary-token-secret' }]);
+  const oauth1 = { ...given, PROVIDER_AUTH: 'oauth1', PROVIDER_TOKENS };
+  own = makeOwnProvider(loadSettings('command', oauth1).settings, under.store);
+  catalog();
+  catalog();
+  nock(origin).get('/platform/organizations').query(true).reply(200, { links: [], values: [] }, json);
+  nock(origin).get('/isg/equipmentMakes').query(true).reply(200, { links: [], values: [] }, json);
+  await expect(own.check()).resolves.toEqual({ detail: 'answers for 1 connection', next: null });
+});
+
 test('the pause that the provider asks a command for holds everybody, and is not taken for an absence', async () => {
   catalog();
   limited();
