@@ -1,10 +1,12 @@
 /**
  * Whether the equipment API answers where it is said to be: it has a base address of its own, and no link leads there.
  */
+import { wordsIn } from '../model/answer-words';
 import type { Connection } from '../model/connection';
+import { shownAddress } from '../model/shown-address';
 import type { Caller } from './caller';
 import type { EquipmentAddresses } from './equipment-addresses';
-import { type Pages, partialSentence } from './pages';
+import type { Pages, PartialEnd } from './pages';
 
 export interface LookParts {
   equipment: EquipmentAddresses;
@@ -31,7 +33,17 @@ export async function lookAtEquipment(
   const listing = { first, operation: 'equipment-reference', connection, call: caller.call } as const;
   for await (const page of pages({ ...listing, limits: { most: 100, wanted: 1 } })) {
     const isTold = page.partial && !answered.includes(page.verdict?.kind ?? '');
-    return isTold ? partialSentence(page) : null;
+    return isTold ? troubleOf(page) : null;
   }
   return null;
+}
+
+/** For whoever set the address, which is no page of anything. The provider's words come last: a credential may be cut off there. */
+function troubleOf({ address, detail, verdict }: PartialEnd): string {
+  const shown = (address === null ? null : shownAddress(address)) ?? 'no readable address';
+  if (verdict?.kind === 'gone') return `nothing is found at ${shown} (status ${verdict.certain ? 410 : 404})`;
+  const words = verdict === null ? detail : (wordsIn(verdict) ?? verdict.kind);
+  return words.includes(shown)
+    ? `no list of makes came: ${words}`
+    : `no list of makes came from ${shown}: ${words}`;
 }
