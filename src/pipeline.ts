@@ -124,7 +124,7 @@ export function makePipeline(doors: PathDoors, settings: PathSettings): Pipeline
   const limit = (wanted: number) => (health.coolDownMs(clock.nowMs()) > 0 ? 0 : wanted);
   const work: Run = makeRun<TakenTask>(
     {
-      take: (wanted) => store.take(wanted),
+      take: async (wanted) => health.taken(await store.take(wanted), clock.nowMs()),
       attempt: (task, signal, left) => attempt(path, task, signal, left),
       nextDueInMs: () => store.nextDueInMs('task'),
       release: (tasks) => store.releaseLeases(tasks),

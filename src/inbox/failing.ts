@@ -13,7 +13,7 @@ export interface Reading {
   organizationId: string | null;
   /** What is read; null where it is nobody's in particular, such as the list of organizations. */
   address: string | null;
-  /** When the previous attempt at it failed; null for a first one. */
+  /** When the previous attempt at it failed, by the store's clock; null for a first one. */
   lastAttemptMs: number | null;
 }
 

@@ -36,6 +36,8 @@ export interface Outages {
   failed(reading: Reading, detail: string, nowMs: number): void;
   /** Is a failure of this read now its own? */
   isOwn(reading: Pick<Reading, 'origin' | 'connectionId' | 'lastAttemptMs'>): boolean;
+  /** What the store's clock said just now: times of failed attempts are its, and ours may be another. */
+  storeTold(storeMs: number, nowMs: number): void;
   /** What lasts so long that a person should know. */
   troubles(nowMs: number): ProviderTrouble[];
   /** The clock was set back by so much: what is known was so much before. */
@@ -59,8 +61,12 @@ export function makeOutages(random: () => number): Outages {
   const organizations = new Map<string, Map<string, Failing>>();
   const lastSuccess = new Map<string, number>();
 
+  let storeAheadMs = 0;
+
+  const hasSucceededSince = (name: string, storeMs: number) =>
+    (lastSuccess.get(name) ?? 0) > storeMs - storeAheadMs;
   const isOwn: Outages['isOwn'] = ({ origin, connectionId, lastAttemptMs }) =>
-    lastAttemptMs !== null && (lastSuccess.get(`${origin} ${connectionId}`) ?? 0) > lastAttemptMs;
+    lastAttemptMs !== null && hasSucceededSince(`${origin} ${connectionId}`, lastAttemptMs);
   /** What holds this read; a first attempt shows whether its organization fails with all that it has. */
   const holdOf = ({ origin, organizationId, lastAttemptMs }: Reading, nowMs: number): Failing | null => {
     const ofAll = origins.get(origin);
@@ -97,7 +103,7 @@ export function makeOutages(random: () => number): Outages {
       // No origin was asked: a token was not to be had.
       if (origin === '') return;
       // What fails beside others that succeed says nothing of the origin, and goes on saying nothing.
-      if (lastAttemptMs === null || (lastSuccess.get(origin) ?? 0) <= lastAttemptMs) {
+      if (lastAttemptMs === null || !hasSucceededSince(origin, lastAttemptMs)) {
         const failing = gotOrSet(origins, origin, nowMs);
         count(failing, reading, detail, nowMs);
         if (isOfAll(failing)) return hold(failing, nowMs, random);
@@ -113,6 +119,9 @@ export function makeOutages(random: () => number): Outages {
       if (isOfMany(failing)) hold(failing, nowMs, random);
     },
     isOwn,
+    storeTold(storeMs, nowMs) {
+      storeAheadMs = storeMs - nowMs;
+    },
     troubles(nowMs) {
       const found = [...origins].flatMap(([origin, failing]) => unavailable(origin, failing, nowMs));
       for (const [origin, known] of organizations) {

@@ -7,7 +7,9 @@ import type { ReadingPause } from '../model/store';
 import { type ClientRefusals, makeClientRefusals } from './client-refusals';
 import { makeOutages, type Outages } from './outages';
 
-export interface ProviderHealth extends Omit<Outages, 'setBack'> {
+export interface ProviderHealth extends Omit<Outages, 'setBack' | 'storeTold'> {
+  /** What was taken just now, as it is: it says what the store's clock shows. */
+  taken<Work extends { takenAtMs: number }>(tasks: Work[], nowMs: number): Work[];
   /** Milliseconds that nothing may be asked of the provider, for a 429; 0 when it may. Notices where the clock was set back. */
   coolDownMs(nowMs: number): number;
   rateLimited(retryAfterMs: number, nowMs: number): void;
@@ -77,6 +79,11 @@ export function makeProviderHealth(
       if (toldUntilMs > nowMs && nowMs + forMs < toldUntilMs + tellStepMs) return;
       toldUntilMs = nowMs + forMs;
       tellPause(forMs);
+    },
+    taken(tasks, nowMs) {
+      heedClock(nowMs);
+      if (tasks[0] !== undefined) outages.storeTold(tasks[0].takenAtMs, nowMs);
+      return tasks;
     },
     pauseHeard(pause, nowMs) {
       heedClock(nowMs);

@@ -39,7 +39,7 @@ export interface TakenTask {
   attempts: number;
   /** Milliseconds of own failure so far. */
   agedMs: number;
-  /** When its previous attempt ended in failure; null when it has not. */
+  /** When its previous attempt ended in failure, by the store's clock; null when it has not. */
   failedAtMs: number | null;
   /** How its previous attempt ended, as it was kept for `explain`; null when none ended so. */
   code: string | null;

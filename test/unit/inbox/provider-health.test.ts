@@ -51,6 +51,24 @@ describe('own failures', () => {
     expect(subject.isOwn(ofA(1, { ...again, connectionId: 'c2' }))).toBe(false);
     expect(subject.isOwn(ofA(1, { ...again, origin: 'https://other.example' }))).toBe(false);
   });
+
+  test.each([
+    ['ahead of', 3_600_000],
+    ['behind', -3_600_000],
+  ])('are told apart where the store’s clock, by which attempts fail, is %s ours', (_how, aheadMs) => {
+    const subject = health();
+    subject.taken([{ takenAtMs: 500 + aheadMs }], 500);
+    subject.succeeded(ofA(2), 2000);
+    const failedAt = (nowMs: number) => ofA(1, { lastAttemptMs: nowMs + aheadMs });
+    expect(subject.isOwn(failedAt(1999))).toBe(true);
+    expect(subject.isOwn(failedAt(2000))).toBe(false);
+    // What fails beside others that succeed says nothing of the origin.
+    for (let id = 1; id <= 9; id += 1) {
+      const alone = readingOf(`${id}`, id, { connectionId: `c${id}`, lastAttemptMs: 1500 + aheadMs });
+      fail(subject, [alone], 3000);
+    }
+    expect(names(subject, 100_000)).not.toContain('provider-unavailable');
+  });
 });
 
 describe('one resource that fails', () => {
