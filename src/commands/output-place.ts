@@ -20,7 +20,7 @@ const noNames = new Map([
   ['-', 'standard output, which cannot be checked before it is given'],
 ]);
 
-/** Throws `command.usage` where no file can be put; the system's error where it may not be looked at. */
+/** Throws `command.usage` where no file can be put; the system's error where that cannot be looked at. */
 export async function outputPlace(wanted: string): Promise<OutputPlace> {
   const found = noNames.get(wanted) ?? (await lookAt(stat(wanted)));
   if (found !== null && typeof found !== 'string' && found.isFile())
@@ -68,6 +68,7 @@ async function lookAt(look: Promise<Stats>): Promise<Stats | string | null> {
     if (error.code === 'ENOENT') return null;
     if (error.code === 'ELOOP') return 'a link that leads back to itself';
     if (error.code === 'ENOTDIR') return 'below what is no folder';
+    if (error.code === 'EACCES') return 'in a folder that this user may not enter';
     throw error;
   });
 }

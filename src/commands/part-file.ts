@@ -7,7 +7,9 @@ import { createHash, type Hash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { type FileHandle, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import { Problem } from '../model/problem';
 import type { FileContent } from '../model/provider-data';
+import { shellValue } from '../model/shell-word';
 import type { OutputPlace } from './output-place';
 
 export interface Left {
@@ -72,13 +74,27 @@ export async function takeLeft({ path, mark, bytes }: Left, target: string): Pro
   return { path: own, file: await open(own, 'a'), bytes, hash, lasts: true };
 }
 
-/** An empty one, never open to more readers than what it will replace. Throws the system's error where it cannot be written. */
+/** What a folder answers that is not this user's to write in, or nobody's. */
+const closedFolder = new Set(['EACCES', 'EPERM', 'EROFS']);
+
+/**
+ * An empty one, never open to more readers than what it will replace. Throws `command.usage` where its folder takes no files; the
+ * system's error where it cannot be written otherwise.
+ */
 export async function newPart({ path: target, before }: OutputPlace, mark: string | null): Promise<PartFile> {
   const path = nameOf(target, mark ?? 'unmarked');
   await drop(path);
   // A later run of the same user goes on writing it, whatever the mode of what stands there.
   const mode = before === null ? 0o666 : (before.mode & 0o777) | 0o600;
-  const file = await open(path, 'ax', mode);
+  const file = await open(path, 'ax', mode).catch((error: NodeJS.ErrnoException) => {
+    if (!closedFolder.has(error.code ?? '')) throw error;
+    const folder = shellValue(dirname(target));
+    throw new Problem(
+      'command.usage',
+      `--output leads to ${folder}, which takes no files (${error.code})`,
+      error,
+    );
+  });
   return { path, file, bytes: 0, hash: createHash('sha256'), lasts: mark !== null };
 }
 

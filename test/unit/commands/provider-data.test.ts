@@ -1,7 +1,7 @@
 // Commands that read and write the provider's data: the same through a service and beside a store, with an exit code for
 // each kind of refusal, and a file that is only put in its place when it is complete and checked.
 import { createHash } from 'node:crypto';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Problem } from '../../../src/model/problem';
@@ -382,6 +382,22 @@ describe.each(['service', 'store'] as const)('through the %s', (via) => {
         fault: faultOf({ kind: 'gone', certain: false, connectionId: 'c1', origin: '' }),
       }));
       expect((await get()).code).toBe(3);
+    });
+
+    test.each([
+      ['takes no files', 0o555, /tramline: --output leads to \/\S+, which takes no files \(EACCES\)/],
+      ['may not be entered', 0o600, /--output \/\S+ is in a folder that this user may not enter: the name/],
+    ])('that is to go to a folder that %s ends with 2 and names it', async (_how, mode, words) => {
+      content(0);
+      chmodSync(folder, mode);
+      // A superuser may write anywhere.
+      const isSuperuser = process.geteuid!() === 0;
+      if (isSuperuser) process.seteuid!(65_534);
+      const { code, error } = await get().finally(() => isSuperuser && process.seteuid!(0));
+      chmodSync(folder, 0o700);
+      expect([code, error]).toEqual([2, expect.stringMatching(words)]);
+      expect(error).toContain(folder);
+      expect(left()).toEqual([]);
     });
 
     test('of no bytes is a file of no bytes', async () => {
