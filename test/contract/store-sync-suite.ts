@@ -424,6 +424,25 @@ export function storeSyncSuite(name: string, open: () => Promise<StoreUnderTest>
       expect(await sync()).toEqual(changeToken);
     });
 
+    test('a page of an organization that was forgotten while it was listed says nothing, and nothing of it is missed', async () => {
+      await hand.store.learn([{ id: organizationId, name: null, connectionId: 'c1' }]);
+      await runOver({ '1': 'a', '2': 'a' });
+      const begun = await begin();
+      await hand.store.forgetOrganization(organizationId);
+      await hand.sendAll();
+      const hint = { address: address('4'), organizationId, resource: null, modifiedTime: null };
+      const result = await page(begun, { drafts: [draftOf('1', 'b'), draftOf('3', 'a')], hints: [hint] });
+      expect(result).toMatchObject({ changed: 0, unchanged: 0, published: 0, left: 0 });
+      expect(await hand.store.hintAbsent(begun.run, organizationId, 'equipment', 0.05)).toBe(0);
+      expect(await hand.records()).toEqual([]);
+      expect(await hand.store.findOrganization(organizationId)).toMatchObject({ parked: 0, seen: false });
+      await hand.store.endRun(begun.run, emptyRun, true);
+      await hand.store.learn([{ id: organizationId, name: null, connectionId: 'c1' }]);
+      const [probe] = await hand.store.takeProbes(1, 1000);
+      await hand.store.observe({ organizationId, epoch: probe!.epoch, by: 'probe', found: { cause: null } });
+      expect(await runOver({ '1': 'b', '3': 'a' })).toMatchObject({ published: 2, absent: 1 });
+    });
+
     test('a listing of which something was left is begun anew, with the change token from before', async () => {
       const changeToken = { token: 't1', asked: 'c1 https://p/1' };
       const first = await begin();

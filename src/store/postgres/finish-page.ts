@@ -3,6 +3,7 @@
  * listing's row moves on with it.
  */
 import type { ListedPage, ListedResult } from '../../model/sync';
+import { isForgotten } from '../organization-row';
 import type { Context } from './context';
 import { finishDraft, followHint, type Listed } from './listed';
 import { ensureOrganizations, lockOrganizations } from './organization-rows';
@@ -11,9 +12,10 @@ import { Slate } from './slate';
 import { lockTasks, nextTaskIds, type TaskRow } from './task-rows';
 import { isAnyUnclaimed, lockUnclaimed } from './unclaimed';
 
-export async function finishPage(context: Context, page: ListedPage): Promise<ListedResult> {
+export async function finishPage(context: Context, asked: ListedPage): Promise<ListedResult> {
   const counts = { changed: 0, unchanged: 0, published: 0, left: 0 };
-  const organizations = await lockUnread(context, page);
+  const { forgotten, ...organizations } = await lockUnread(context, asked);
+  const page = without(asked, forgotten);
   const { slate, atAddress } = await lockListed(context, page, organizations);
   const { run, listingId, revision, connectionId } = page;
   const newIds = await nextTaskIds(context, countUnknown(page, slate, atAddress));
@@ -33,15 +35,23 @@ export async function finishPage(context: Context, page: ListedPage): Promise<Li
   return { ...counts, revision: await currentRevision(context) };
 }
 
+/** Nothing is published, or read, of whom an operator let go of while the page was on its way. */
+function without(page: ListedPage, forgotten: ReadonlySet<string>): ListedPage {
+  if (forgotten.size === 0) return page;
+  const isKept = ({ organizationId }: { organizationId: string }) => !forgotten.has(organizationId);
+  return { ...page, drafts: page.drafts.filter(isKept), hints: page.hints.filter(isKept) };
+}
+
 /**
  * The organizations of the page are there; those that were never read are locked, since a first read is noted. With them
- * comes whether the topics show anything that this store holds nothing of.
+ * comes whether the topics show anything that this store holds nothing of, and which of them were forgotten.
  */
 async function lockUnread(context: Context, { drafts, hints }: ListedPage) {
   const ids = [...new Set([...drafts, ...hints].map(({ organizationId }) => organizationId))];
   await ensureOrganizations(context, ids);
   const rows = await context.database.all(
-    `SELECT id, known_address, ${isAnyUnclaimed} AS any_unclaimed FROM organizations WHERE id = ANY($1::text[])`,
+    `SELECT id, known_address, ${isAnyUnclaimed} AS any_unclaimed, ${isForgotten} AS forgotten
+     FROM organizations o WHERE id = ANY($1::text[])`,
     ids,
   );
   const unread = rows.filter(({ known_address }) => known_address === null).map(({ id }) => String(id));
@@ -49,13 +59,14 @@ async function lockUnread(context: Context, { drafts, hints }: ListedPage) {
     ...rows.map((row) => [row.id, row] as const),
     ...(await lockOrganizations(context, unread)),
   ]);
-  return { organizations, anyUnclaimed: rows.some((row) => row.any_unclaimed) };
+  const forgotten = new Set(rows.flatMap((row) => (row.forgotten ? [String(row.id)] : [])));
+  return { organizations, anyUnclaimed: rows.some((row) => row.any_unclaimed), forgotten };
 }
 
 async function lockListed(
   context: Context,
   page: ListedPage,
-  { organizations, anyUnclaimed }: Awaited<ReturnType<typeof lockUnread>>,
+  { organizations, anyUnclaimed }: Omit<Awaited<ReturnType<typeof lockUnread>>, 'forgotten'>,
 ) {
   const addresses = [...page.drafts, ...page.hints].flatMap(({ address }) => address ?? []);
   const resources = [...page.drafts, ...page.hints.flatMap(({ resource }) => resource ?? [])];

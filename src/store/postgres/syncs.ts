@@ -14,6 +14,7 @@ import type {
 } from '../../model/sync';
 import { absentMin, resumableMs, runsKept } from '../store-rules';
 import type { Context } from './context';
+import { forgottenOf } from './organizations';
 import { currentRevision } from './revision';
 import type { Row } from './server/database';
 
@@ -181,6 +182,7 @@ export async function hintAbsent(
   kind: ResourceKind,
   shareMax: number,
 ): Promise<number> {
+  if ((await forgottenOf(context, [organizationId])).size > 0) return 0;
   let absent = await absentOf(context, run, organizationId, kind, absentMin + 1);
   if (absent.length > absentMin) {
     const known = await knownOf(context, organizationId, kind);

@@ -5,6 +5,7 @@ import type { SealedConnection, SealedTokens } from '../../model/connection';
 import type { Observation, Observed, ProbeAsker } from '../../model/organization';
 import type { Context } from './context';
 import type { Row } from './database';
+import { isForgotten } from './is-forgotten';
 import { observe, tellUntold } from './observe';
 import { hintProbe, probeUnlessGranted } from './probes';
 import { releaseUnread } from './release';
@@ -214,7 +215,7 @@ function block(
   { message, connectionId, by }: { message: string | null; connectionId: string; by: 'grant' | 'operator' },
 ): Observed[] {
   const { access, epoch } = context.organizations.ensure(organizationId);
-  if (access === 'reauthorize' || isForgotten(context, { id: organizationId, access, epoch })) return [];
+  if (access === 'reauthorize' || isForgotten(context, organizationId)) return [];
   const found = { cause: 'refused-grant', actionUrl: null, message, connectionId } as const;
   const observation: Observation = { organizationId, epoch, found, by };
   return [{ observation, transition: observe(context, observation) }];
@@ -274,8 +275,8 @@ export function learn(
 ): void {
   for (const { id, name, connectionId } of organizations) {
     const organization = context.organizations.ensure(id);
-    const { access, epoch } = organization;
-    const forgotten = isForgotten(context, { id, access, epoch });
+    const { access } = organization;
+    const forgotten = isForgotten(context, id);
     if (!organization.wasShown) {
       context.organizations.remember(organization);
       organization.wasShown = true;
@@ -302,14 +303,4 @@ export function learn(
     context,
     organizations.map(({ id }) => id),
   );
-}
-
-/** Was the last word on it an operator's? */
-function isForgotten(
-  { database }: Context,
-  { id, access, epoch }: { id: string; access: string; epoch: number },
-): boolean {
-  if (access !== 'not-connected') return false;
-  const sql = `SELECT 1 FROM organization_history WHERE organization_id = ? AND epoch = ? AND said_by = 'operator'`;
-  return database.get(sql, id, epoch) !== undefined;
 }

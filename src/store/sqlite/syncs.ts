@@ -18,6 +18,7 @@ import type {
 import { absentMin, resumableMs, runsKept } from '../store-rules';
 import type { Context } from './context';
 import type { Row } from './database';
+import { isForgotten } from './is-forgotten';
 import { finishDraft, followHint, type Listed, makeDue, markListed } from './listed';
 
 export function beginRun(
@@ -159,12 +160,14 @@ export function finishPage(context: Context, page: ListedPage): ListedResult {
     revision: page.revision,
     connectionId: page.connectionId,
   };
-  for (const draft of page.drafts) {
+  // Nothing is published, or read, of whom an operator let go of while the page was on its way.
+  const isKept = ({ organizationId }: { organizationId: string }) => !isForgotten(context, organizationId);
+  for (const draft of page.drafts.filter(isKept)) {
     const outcome = finishDraft(context, listed, draft);
     counts[outcome] += 1;
     if (outcome === 'changed') counts.published += 1;
   }
-  for (const hint of page.hints) {
+  for (const hint of page.hints.filter(isKept)) {
     followHint(context, listed, hint);
     counts.left += 1;
   }
@@ -206,6 +209,7 @@ export function hintAbsent(
   kind: ResourceKind,
   shareMax: number,
 ): number {
+  if (isForgotten(context, organizationId)) return 0;
   let absent = absentOf(context, run, organizationId, kind, absentMin + 1);
   if (absent.length > absentMin) {
     const limit = Math.floor(Math.max(absentMin, knownOf(context, organizationId, kind) * shareMax)) + 1;
