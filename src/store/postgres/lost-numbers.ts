@@ -51,13 +51,22 @@ async function lockAll(context: Context, kind: EventKind): Promise<Map<string, R
     ids.map(({ id }) => id),
   );
   const waiting = await database.all(`SELECT DISTINCT key FROM outbox WHERE state = 0 AND ${isOfKind}`, kind);
-  await database.get(
-    `SELECT count(*) FROM (SELECT id FROM tasks WHERE kind = $1 AND published
-       AND resource_id = ANY($2::text[]) ORDER BY id FOR NO KEY UPDATE) AS locked`,
+  await lockPublished(
+    context,
     kind,
     waiting.map(({ key }) => partsOf(key).id),
   );
   return organizations;
+}
+
+/** In the order in which everybody locks. */
+async function lockPublished({ database }: Context, kind: EventKind, ids: string[]): Promise<void> {
+  await database.get(
+    `SELECT count(*) FROM (SELECT id FROM tasks WHERE kind = $1 AND published
+       AND resource_id = ANY($2::text[]) ORDER BY id FOR NO KEY UPDATE) AS locked`,
+    kind,
+    ids,
+  );
 }
 
 /**
@@ -109,13 +118,18 @@ async function toldOf({ database }: Context, kind: EventKind): Promise<string[]>
   return told.map(({ key }) => partsOf(key).organizationId);
 }
 
-/** A deletion that was set aside is found again by the sync. No other is told anew. */
-async function publishAnew({ database }: Context, kind: EventKind, keys: string[]): Promise<void> {
-  await database.run(
+/**
+ * A deletion that was set aside is found again by the sync. No other is told anew. What came to wait while numbers were waited for
+ * is not locked yet.
+ */
+async function publishAnew(context: Context, kind: EventKind, keys: string[]): Promise<void> {
+  const ids = keys.map((key) => partsOf(key).id);
+  await lockPublished(context, kind, ids);
+  await context.database.run(
     `UPDATE tasks SET content_hash = '', wire_hash = '', deleted = false
      WHERE kind = $1 AND published AND resource_id = ANY($2::text[])`,
     kind,
-    keys.map((key) => partsOf(key).id),
+    ids,
   );
 }
 

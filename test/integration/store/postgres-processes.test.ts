@@ -684,6 +684,33 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'several stores on one 
     expect(rows.map(({ sequence }) => sequence)).toEqual([2_000_000_000_022, 2_000_000_000_022]);
   });
 
+  test('who finds records gone locks what came to wait meanwhile in the order of everybody, and meets no deadlock', async () => {
+    const [finder, other] = stores as [Store, Store];
+    // The order of their tasks is another than that of their ids, and than that in which they were read.
+    await put(other, ['2', '1']);
+    const taken = new Map((await other.take(2)).map((task) => [task.address, task]));
+    for (const id of ['1', '2']) await finish(other, taken.get(address(id))!, id, 'a');
+    const sent = await other.pickUnsent(10, 1e9, []);
+    await other.markSent(sent.map(({ row }, at) => ({ row, partition: 0, offset: `${at}` })));
+    const [giving, reader] = [0, 1].map(() => new Client({ connectionString: url })) as [Client, Client];
+    await Promise.all([giving.connect(), reader.connect()]);
+    await giving.query(`BEGIN; INSERT INTO sequences (key, sequence) VALUES ('4711/equipment/9', 1)`);
+    await giving.query('UPDATE outbox SET state = 0');
+    const page = { topic: 'tramline.equipment.v1', partition: 0, nextOffset: '5', records: [], lost: 5 };
+    const found = finder.noteFound(page);
+    await untilWaiting(giving, 1);
+    const lock = (id: string) =>
+      reader.query('SELECT FROM tasks WHERE resource_id = $1 FOR NO KEY UPDATE', [id]);
+    await reader.query(`BEGIN; SET LOCAL deadlock_timeout = '10ms'`);
+    await lock('2');
+    await giving.query('COMMIT');
+    await untilWaiting(giving, 1);
+    expect((await lock('1')).rowCount).toBe(1);
+    await reader.query('COMMIT');
+    await Promise.all([found, giving.end(), reader.end()]);
+    expect(await finder.pickUnsent(10, 1e9, [])).toEqual([]);
+  });
+
   test('a first read that ends while its key’s records are being noted is published above them', async () => {
     const [finder, other] = stores as [Store, Store];
     await put(other, ['2']);
