@@ -21,7 +21,6 @@ import type { Found } from './operations/check';
 import { makePipeline, type Pipeline, type ProviderDoor } from './pipeline';
 import { makeEventLogTarget } from './publish/event-log';
 import { kafkaTargetDefaults, makeKafkaTarget } from './publish/kafka';
-import type { Relay } from './publish/relay';
 import type { Replay } from './publish/replay';
 import type { PublishTarget } from './publish/target';
 import { openStore as openStoreWith } from './store/open-store';
@@ -79,7 +78,6 @@ export interface Around {
 
 export interface Worker {
   pipeline: Pipeline;
-  relay: Relay;
   alerting: Alerting;
   book: ConnectionBook;
   /** What leads to connections and keeps them. */

@@ -30,7 +30,7 @@ export function readAnswer<Answer>(
   response: Answered,
   text: string,
   shape: Shape<Answer>,
-  acts = false,
+  acts: boolean,
 ): Answer {
   const type = mediaTypeOf(response.headers);
   if (!type.startsWith('application/json')) throw strange(response.url, `no JSON (${type})`, acts);

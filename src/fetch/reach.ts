@@ -136,7 +136,7 @@ export function noConnection(
 }
 
 /** Whose list may hold what nobody sees: the first of those that could not be read. */
-export function unlistedBy({ connections, unlisted = () => null }: ProviderDoors): string {
+function unlistedBy({ connections, unlisted = () => null }: ProviderDoors): string {
   const [first, ...others] = connections().flatMap(({ connectionId, status }) => {
     const why = status === 'valid' ? unlisted(connectionId) : null;
     return why === null ? [] : [`connection ${withoutAddresses(connectionId)}: ${why}`];

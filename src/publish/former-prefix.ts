@@ -5,7 +5,7 @@
 import type { Condition } from '../model/alert';
 
 /** `live`: today's topics. The prefix of a topic that is one of them but for that; null for others. */
-export function formerPrefixOf(topic: string, live: readonly string[]): string | null {
+function formerPrefixOf(topic: string, live: readonly string[]): string | null {
   const [, prefix, name] = /^(.+)\.([^.]+\.v\d+)$/.exec(topic) ?? [];
   if (prefix === undefined || live.includes(topic)) return null;
   return live.some((one) => one.endsWith(`.${name}`)) ? prefix : null;

@@ -1,6 +1,6 @@
 /**
  * The shape of a notification as the provider posts it, as far as Tramline depends on it; what it does not know it lets
- * pass. The published schema is made from here. No meaning: that is the judge's.
+ * pass. No meaning: that is the judge's.
  */
 import { z } from 'zod';
 import { addressBytesMax, isAddressBounded } from '../model/address-bytes';
@@ -20,22 +20,12 @@ const eventTypeIdSchema = storable(256);
 const isBounded = (address: string) =>
   isAddressBounded(address) && isAddressBounded(withoutUserInfo(address));
 
-export const addressSchema = storable(addressBytesMax)
-  .refine(isBounded, { error: 'is too long' })
-  .describe('Address of the resource that changed: at most 2,048 bytes of UTF-8.');
+/** Of the resource that changed. */
+export const addressSchema = storable(addressBytesMax).refine(isBounded, { error: 'is too long' });
 export const organizationIdSchema = storable(128);
 
-const metadataSchema = z
-  .array(
-    z.object({
-      key: z.string(),
-      value: z
-        .unknown()
-        .optional()
-        .describe('Of `orgId`: a string, or a whole number, whose digits are the id.'),
-    }),
-  )
-  .describe('`orgId` names the organization; the other keys depend on the event type.');
+/** `orgId` names the organization, by a string or by a whole number; the other keys depend on the event type. */
+const metadataSchema = z.array(z.object({ key: z.string(), value: z.unknown().optional() }));
 
 /** A notification of a resource: what must be there so that it can be read. */
 export const notificationSchema = z.object({
@@ -43,7 +33,8 @@ export const notificationSchema = z.object({
   targetResource: addressSchema,
   metadata: metadataSchema,
   clientKey: z.string().optional(),
-  token: z.string().optional().describe('As given when the subscription was created.'),
+  /** As given when the subscription was created. */
+  token: z.string().optional(),
   links: z.array(z.unknown()).optional(),
 });
 
@@ -56,11 +47,5 @@ export const requiredActionSchema = z.object({
 
 /** Any notification, of known and unknown types, verification and heartbeat included. */
 export const anyNotificationSchema = z.object({ eventTypeId: eventTypeIdSchema });
-
-/** One delivery: what is posted. */
-export const deliverySchema = z
-  .array(z.union([notificationSchema, requiredActionSchema, anyNotificationSchema]))
-  .min(1)
-  .max(256);
 
 export type Metadata = z.infer<typeof metadataSchema>;

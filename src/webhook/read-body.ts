@@ -7,7 +7,7 @@ import { parseExactly } from './exact-number';
 import { membersIn, type RepeatedMember, repeatedMembers } from './repeated-members';
 import { scanJson } from './scan-json';
 
-export const elementsMax = 256;
+const elementsMax = 256;
 const bounds = { depthMax: 64, valuesMax: 100_000 };
 
 /** Why an authenticated body cannot be read. Stable codes. */

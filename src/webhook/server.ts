@@ -35,7 +35,6 @@ export interface WebhookServer {
    * every connection is ended. Resolves when none is left; may be called again.
    */
   close(graceMs: number): Promise<void>;
-  app: Express;
 }
 
 /**
@@ -79,7 +78,6 @@ export function makeWebhookServer(settings: WebhookSettings, doors: WebhookDoors
   let closed: Promise<void> | null = null;
 
   return {
-    app,
     mount: (path, routes) => void further.use(path, routes),
     async listen(host, port) {
       const listening = await listen(server, host, port);

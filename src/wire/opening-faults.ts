@@ -74,7 +74,7 @@ const refusals: [RegExp, string][] = [
 const noTls = 'The server does not support SSL connections';
 
 /** Names what names it, and the server's host and port, of a store that cannot be had now; all else passes unchanged. */
-export function storeAway(error: unknown, address: StoreAddress, name: StoreName = 'DATABASE_URL'): unknown {
+function storeAway(error: unknown, address: StoreAddress, name: StoreName = 'DATABASE_URL'): unknown {
   if (!isProblem(error, 'store.unavailable')) return error;
   const host = address.kind === 'sqlite' ? '' : new URL(address.url.open()).host;
   // A name with several addresses, none of which answers, is an error without a message.
