@@ -12,6 +12,7 @@ import type { TopicEnd, TopicPlace } from '../model/topic-end';
 import type { Clock } from '../tools/clock';
 import { describeError } from './classify-error';
 import { makeLeftBook, unreadPauseMs } from './left-unread';
+import { placeName } from './place-name';
 import type { PublishTarget, Success, Unread } from './target';
 import { makeUnfenced } from './unfenced';
 
@@ -60,7 +61,7 @@ export function makeCatchUp(
   let isCutOff = false;
   const noted = new Map<string, TopicEnd>();
   const note = (told: TopicEnd[]) => {
-    for (const end of told) noted.set(`${end.topic}/${end.partition}`, end);
+    for (const end of told) noted.set(placeName(end), end);
   };
   const left = makeLeftBook(conditionAfterMs);
   const unfenced = makeUnfenced();

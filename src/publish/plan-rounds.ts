@@ -4,7 +4,7 @@
  */
 import { type OutboxRow, recordBytes, slotOf } from '../model/event';
 import type { HeldPartition } from '../model/store';
-import { partitionName } from './setbacks';
+import { partitionName } from './place-name';
 import type { Batch } from './target';
 
 /** Rows by partition; rows of one key stay together and in order. `partitionsOf` knows every topic of the rows. */

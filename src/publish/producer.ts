@@ -6,6 +6,7 @@
  */
 import { connectionLost, describeError, healsInAMoment, kindOf, timedOut } from './classify-error';
 import type { KafkaCluster, PartitionAnswer, ProducerEpoch } from './kafka-cluster';
+import { placeName } from './place-name';
 import type { WireBatch } from './produce-body';
 import type { Batch, Failure, Outcome, SendResult } from './target';
 
@@ -40,7 +41,7 @@ export function makeProducer(
 
   /** Numbers are given when a batch first leaves: a gap would be refused, and so would other numbers for a repetition. */
   function number({ batch: { topic, partition, rows } }: Sending): WireBatch {
-    const name = `${topic}/${partition}`;
+    const name = placeName({ topic, partition });
     const firstSequence = nextSequences.get(name) ?? 0;
     nextSequences.set(name, (firstSequence + rows.length) % sequences);
     return { topic, partition, firstSequence, records: rows };

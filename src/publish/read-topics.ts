@@ -6,6 +6,7 @@
  */
 import type { FoundPage, KnownEnd, TopicEnd, TopicPlace } from '../model/topic-end';
 import { describeError, isOfPartition, kindOf } from './classify-error';
+import { placeName } from './place-name';
 import type { LeftUnread, Unread } from './target';
 
 export interface TopicReader {
@@ -42,17 +43,17 @@ export async function readOn(
 ): Promise<LeftUnread | null> {
   const left = { unread: (await reader.leaderless(topics)).filter(isWanted), denied: [] as string[] };
   const isLeft = (at: TopicPlace) =>
-    left.denied.includes(at.topic) || left.unread.some((one) => nameOf(one) === nameOf(at));
+    left.denied.includes(at.topic) || left.unread.some((one) => placeName(one) === placeName(at));
   const places = new Map(
-    (await placesOf(reader, topics, known, isWanted)).map((place) => [nameOf(place.end), place]),
+    (await placesOf(reader, topics, known, isWanted)).map((place) => [placeName(place.end), place]),
   );
   // One that has no leader any more, or whose leader cannot say its end yet, is not listed.
   const wanted = topics.flatMap((topic) => partitionsOf(reader, topic)).filter(isWanted);
   const unlisted = (listed: { has(name: string): boolean }) =>
-    wanted.filter((at) => !listed.has(nameOf(at)) && !isLeft(at));
+    wanted.filter((at) => !listed.has(placeName(at)) && !isLeft(at));
   left.unread.push(...unlisted(places));
   if (!(await readAll(reader, [...places.values()], heard, left))) return null;
-  const ends = new Map((await reader.offsets(topics, 'end')).map((end) => [nameOf(end), end]));
+  const ends = new Map((await reader.offsets(topics, 'end')).map((end) => [placeName(end), end]));
   left.unread.push(...unlisted(ends));
   const grown = [...places].flatMap(([name, { end: before, next }]) => {
     const end = ends.get(name);
@@ -75,15 +76,17 @@ async function placesOf(
   isWanted: (place: TopicPlace) => boolean,
 ): Promise<Place[]> {
   const ends = (await reader.offsets(topics, 'end')).filter(isWanted);
-  const starts = new Map((await reader.offsets(topics, 'start')).map((end) => [nameOf(end), end.nextOffset]));
-  const from = new Map(known.map((end) => [nameOf(end), end]));
+  const starts = new Map(
+    (await reader.offsets(topics, 'start')).map((end) => [placeName(end), end.nextOffset]),
+  );
+  const from = new Map(known.map((end) => [placeName(end), end]));
   const beginnings = [];
   const gone = new Map<string, bigint>();
   for (const end of ends) {
-    const told = starts.get(nameOf(end));
+    const told = starts.get(placeName(end));
     if (told === undefined) continue;
     const start = BigInt(told);
-    const before = from.get(nameOf(end));
+    const before = from.get(placeName(end));
     const isAnother =
       before !== undefined && (await isAnotherLog(reader, before, start, BigInt(end.nextOffset)));
     const place = isAnother ? start : BigInt(before?.nextOffset ?? 0);
@@ -169,8 +172,4 @@ async function readPage(
     if (isOfPartition(code)) return 'refused';
     throw error;
   }
-}
-
-function nameOf({ topic, partition }: TopicPlace): string {
-  return `${topic}/${partition}`;
 }

@@ -10,6 +10,7 @@ import { shellWord } from '../model/shell-word';
 import type { HeldPartition } from '../model/store';
 import { type BackoffBounds, backoffMs } from '../tools/backoff';
 import { isOfClient, isOfTopic, kindOf, needsSomebody } from './classify-error';
+import { partitionName } from './place-name';
 import type { Failure } from './target';
 
 export interface SetbackOptions {
@@ -139,11 +140,6 @@ function only({ topic, partition, partitions }: HeldPartition): HeldPartition {
 
 function wholeOf({ topic }: Pick<HeldPartition, 'topic'>): HeldPartition {
   return { topic, partition: 0, partitions: 1 };
-}
-
-/** The same for all that mean the same partition. */
-export function partitionName({ topic, partition, partitions }: HeldPartition): string {
-  return `${topic}/${partition}/${partitions}`;
 }
 
 /** Must somebody change the topic, or a right to it? A login or a certificate that is refused is none of the topic's. */

@@ -3,6 +3,7 @@
  * next has written, so what a former one left in a broker's queue, or does when it wakes, may still come there. Memory alone.
  */
 import type { TopicEnd, TopicPlace } from '../model/topic-end';
+import { placeName } from './place-name';
 import type { Success } from './target';
 
 export interface Unfenced {
@@ -25,25 +26,21 @@ export function makeUnfenced(): Unfenced {
   const fenced = new Set<string>();
   return {
     read(read) {
-      const left = read.filter((end) => !fenced.has(nameOf(end)));
-      ends = new Map(left.map((end) => [nameOf(end), BigInt(end.nextOffset)]));
+      const left = read.filter((end) => !fenced.has(placeName(end)));
+      ends = new Map(left.map((end) => [placeName(end), BigInt(end.nextOffset)]));
     },
     written(place, { firstOffset }) {
-      const name = nameOf(place);
+      const name = placeName(place);
       const end = ends.get(name);
       ends.delete(name);
       fenced.add(name);
       return end === undefined || firstOffset === null || BigInt(firstOffset) === end;
     },
-    isFenced: (place) => fenced.has(nameOf(place)),
+    isFenced: (place) => fenced.has(placeName(place)),
     isAny: () => ends.size > 0,
     forget() {
       ends.clear();
       fenced.clear();
     },
   };
-}
-
-function nameOf({ topic, partition }: TopicPlace): string {
-  return `${topic}/${partition}`;
 }

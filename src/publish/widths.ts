@@ -4,7 +4,7 @@
  * tenth more. So a topic that takes less than others finds its size, and keeps it. Pure but for its memory.
  */
 import type { HeldPartition } from '../model/store';
-import { partitionName } from './setbacks';
+import { partitionName } from './place-name';
 
 export interface Widths {
   of(partition: HeldPartition): number;

@@ -1,0 +1,15 @@
+/**
+ * What a partition is known by in memory: by its place alone, or also by how many its topic had when the place was chosen,
+ * since among another number each key may have another place. Pure.
+ */
+import type { HeldPartition } from '../model/store';
+import type { TopicPlace } from '../model/topic-end';
+
+export function placeName({ topic, partition }: TopicPlace): string {
+  return `${topic}/${partition}`;
+}
+
+/** The same for all that mean the same partition. */
+export function partitionName({ topic, partition, partitions }: HeldPartition): string {
+  return `${topic}/${partition}/${partitions}`;
+}
