@@ -6,8 +6,9 @@ import { counted } from '../model/counted';
 import { Problem } from '../model/problem';
 import { type Clock, endsWithin } from '../tools/clock';
 import { connectionLost, describeError, kindOf, timedOut } from './classify-error';
-import { type ClusterTimes, type KafkaSettings, transactionalIdOf } from './client-config';
-import { administrate, type KafkaCluster, type PartitionState, type TopicState } from './kafka-cluster';
+import { type ClusterTimes, clientConfig, type KafkaSettings, transactionalIdOf } from './client-config';
+import type { KafkaCluster, PartitionState, TopicState } from './kafka-cluster';
+import { makeAdministrator } from './kafkajs-inside';
 import { reachCluster } from './reach-cluster';
 import { epochFault, unreachedLeaders } from './reach-leaders';
 
@@ -80,7 +81,7 @@ export async function createTopics(
     const missing = declarations.filter((_, index) => before[index]?.state === 'missing');
     if (missing.length > 0) {
       const topics = missing.map((declaration) => topicRequest(prefix, declaration, cluster.brokerCount()));
-      const administrator = administrate(answering, options);
+      const administrator = makeAdministrator(clientConfig(answering, options));
       try {
         await administrator.connect();
         // Answers false when another one was quicker: then they are there as well.

@@ -13,7 +13,7 @@ import { withoutEndSlashes } from '../model/without-end-slashes';
 import { normalizerVersion } from '../normalize/normalize';
 import type { ProviderCall } from '../observe/lines';
 import type { PathSettings } from '../pipeline';
-import type { KafkaSettings } from '../publish/kafka-cluster';
+import type { KafkaSettings } from '../publish/client-config';
 import { relayDefaults } from '../publish/relay-options';
 import type { StoreSettings } from '../store/open-store';
 import type { PostgresSettings } from '../store/postgres/context';
