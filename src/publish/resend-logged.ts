@@ -9,14 +9,14 @@ const pageRows = 2000;
 
 /**
  * True when nothing is left that only the log has. Nothing may be picked before: what a key has in the log is older than
- * what is unsent. `goesOn` is asked before each page; where it says no, the next call begins anew and finds the rest.
+ * what is unsent. `mayGoOn` is asked before each page; where it says no, the next call begins anew and finds the rest.
  */
 export async function resendLogged(
   outbox: Pick<Outbox, 'resendLogged'>,
-  goesOn: () => boolean | Promise<boolean>,
+  mayGoOn: () => boolean | Promise<boolean>,
 ): Promise<boolean> {
   for (let after: number | null = 0; after !== null; ) {
-    if (!(await goesOn())) return false;
+    if (!(await mayGoOn())) return false;
     after = await outbox.resendLogged(after, pageRows);
   }
   return true;

@@ -1,0 +1,188 @@
+/**
+ * How a relay comes to lead, and when it ceases to. Order: take the epoch, then confirm the lease, then read on where the
+ * topics go further than the store knows; only after that rows may be picked. So a relay that was replaced can neither write
+ * late nor mark. Picks and sends nothing.
+ */
+import { isProblem } from '../model/problem';
+import type { LeaseHeld, Outbox } from '../model/store';
+import { describeError } from './classify-error';
+import type { FaultParts, KnownFaults } from './known-faults';
+import type { Lease } from './lease';
+import type { Marks } from './marks';
+import type { RelayHooks, RelayOptions } from './relay-options';
+import { resendLogged } from './resend-logged';
+import { epochMsOf, type PublishTarget } from './target';
+
+/** How often one that does not lead asks for the lease: as much later than its end it takes over. */
+const standbyLookMs = 500;
+
+/** What the lead rests on, and what is forgotten when it ends. */
+export interface LeadParts extends FaultParts {
+  outbox: Pick<Outbox, 'resendLogged'>;
+  target: PublishTarget;
+  lease: Lease;
+  marks: Marks;
+  faults: KnownFaults;
+  /** Nothing is begun after it is aborted. */
+  closing: AbortSignal;
+}
+
+/** Every method throws what the outbox throws. */
+export class Lead {
+  /** The target has a producer, which may send. */
+  private isOpen = false;
+  private openedAtMs = 0;
+  /** What was told by who led before is known. */
+  private tookOver = false;
+  /** Nothing is left that only the embedded log has. */
+  private resent = false;
+
+  constructor(
+    private readonly parts: LeadParts,
+    private readonly options: RelayOptions,
+    private readonly hooks: RelayHooks,
+  ) {}
+
+  /** True when this relay may pick rows: its producer is the newest, and after that the lease was confirmed. */
+  async take(): Promise<boolean> {
+    const { lease, setbacks, trouble } = this.parts;
+    if (trouble.isPausing()) await this.waitOn();
+    else if (lease.isHeld() && trouble.isInVain(setbacks.unavailable())) await this.standBack();
+    else return this.lead();
+    return false;
+  }
+
+  /** Whether what `take` said still holds: before each send. */
+  async mayGoOn(): Promise<boolean> {
+    const { lease, closing } = this.parts;
+    if (closing.aborted) return false;
+    if (lease.isHeld()) return !lease.isAging() || this.confirm();
+    // One that lapsed and can be had again may have been another's in between.
+    await this.stepDown();
+    return false;
+  }
+
+  /** As the store is to see it when it gives rows and marks them. */
+  held(): LeaseHeld {
+    return { ...this.parts.lease.held, ends: this.parts.catchUp.ends() };
+  }
+
+  /** Another may lead from now on: nothing that is known here is trusted any more. */
+  async stepDown(): Promise<void> {
+    const { lease, marks, catchUp, setbacks, faults } = this.parts;
+    faults.clear();
+    this.tookOver = false;
+    lease.drop();
+    marks.forget();
+    catchUp.reset();
+    // One without brokers may lead next, and what it takes is in the log alone.
+    this.resent = false;
+    setbacks.clear();
+    await this.discard();
+  }
+
+  /** Gives the producer up: the next send waits for a new epoch. */
+  async discard(): Promise<void> {
+    if (!this.isOpen) return;
+    this.isOpen = false;
+    await this.parts.target.discard();
+    this.hooks.discarded?.();
+  }
+
+  /**
+   * The lease is kept through a pause, since another would most likely meet the same. But it may be this process alone that
+   * cannot reach Kafka, so from time to time another may try. Until one does, this one goes on telling.
+   */
+  private async waitOn(): Promise<void> {
+    const { lease, trouble } = this.parts;
+    const standing = trouble.standing();
+    if (standing === 'over') await this.confirm();
+    if (standing !== null || !lease.isHeld()) return;
+    if (trouble.lastsLong()) await this.standBack();
+    else if (lease.isAging()) await this.confirm();
+  }
+
+  private async standBack(): Promise<void> {
+    this.parts.trouble.standBack();
+    try {
+      await this.parts.lease.giveBack();
+    } finally {
+      await this.stepDown();
+    }
+  }
+
+  private async lead(): Promise<boolean> {
+    const { outbox, target, lease, catchUp } = this.parts;
+    // A lease that lapsed may have been another's since, with an epoch newer than ours.
+    if (!lease.isHeld()) await this.stepDown();
+    const epochMs = epochMsOf(target, this.options.epochMsMax);
+    if (this.isOpen && this.nowMs() - this.openedAtMs >= epochMs) await this.discard();
+    if (!this.isOpen) {
+      // Asked before as well: whoever does not hold the lease must not fence the one who does.
+      if (!(await this.confirm())) return false;
+      await this.takeOver();
+      if (!(await this.open()) || !(await this.confirm())) return false;
+    } else if (lease.isAging() && !(await this.confirm())) return false;
+    // Before the topics are read: only what is unsent is held against what stands there.
+    this.resent ||= target.name !== 'kafka' || (await resendLogged(outbox, () => this.mayGoOn()));
+    if (!this.resent) return false;
+    return !catchUp.isDue() || this.readOn();
+  }
+
+  private async confirm(): Promise<boolean> {
+    const { lease, trouble, faults } = this.parts;
+    trouble.asks();
+    if (await lease.confirm()) return true;
+    trouble.over();
+    trouble.wait(Math.min(standbyLookMs, this.options.leaseMs / 10));
+    await this.stepDown();
+    faults.leave();
+    return false;
+  }
+
+  /** What was told of Kafka and its topics before this relay led lasts until it could write. */
+  private async takeOver(): Promise<void> {
+    if (this.tookOver) return;
+    const sinceMs = await this.options.troubleSinceMs();
+    const topics = await this.options.toldTopics();
+    this.tookOver = true;
+    this.parts.trouble.takeOver(sinceMs);
+    this.parts.faults.takeOver(topics);
+  }
+
+  private async open(): Promise<boolean> {
+    const { target, lease, setbacks, trouble } = this.parts;
+    try {
+      this.openedAtMs = this.nowMs();
+      await lease.during(target.open());
+      this.isOpen = true;
+      return true;
+    } catch (error) {
+      if (!isProblem(error)) throw error;
+      const { code, message } = error;
+      const { denied, retry } = this.options;
+      this.hooks.unopened?.(code, message);
+      trouble.began(setbacks.unavailable()?.sinceMs ?? this.openedAtMs, message);
+      trouble.pause(code === 'publish.refused' ? denied : retry, message);
+      return false;
+    }
+  }
+
+  private async readOn(): Promise<boolean> {
+    const { lease, catchUp, trouble } = this.parts;
+    try {
+      return await lease.during(catchUp.run(() => this.mayGoOn()));
+    } catch (error) {
+      if (isProblem(error) && error.code.startsWith('store.')) throw error;
+      await this.discard();
+      const { code, detail } = describeError(error);
+      this.hooks.unopened?.(code, detail);
+      trouble.pause(this.options.retry, `The topics cannot be read: ${detail}.`);
+      return false;
+    }
+  }
+
+  private nowMs(): number {
+    return this.options.clock.steadyMs();
+  }
+}
