@@ -14,6 +14,7 @@ import {
   type ReplayWanted,
   resumableMs,
   type SelectedEvent,
+  type SelectedPage,
 } from '../model/replay';
 import type { Store } from '../model/store';
 import type { Clock } from '../tools/clock';
@@ -141,6 +142,19 @@ export class ReplayRunner {
     return replayed;
   }
 
+  /** What is selected, page by page. */
+  private async *pages(
+    selection: ReplaySelection,
+    { after: from, until }: Pick<ReplayRun, 'after' | 'until'>,
+  ): AsyncGenerator<SelectedPage, void> {
+    for (let after: number | null = from; after !== null; ) {
+      this.hold.goOn();
+      const page = await this.doors.store.selectReplay(selection, after, until, this.options.pageRows);
+      yield page;
+      after = page.after;
+    }
+  }
+
   /** Of named events it is told which are not there, and but for history they stand for their keys. */
   private async selectionOf(progress: Progress): Promise<ReplaySelection> {
     const { events, organizationId, kind, how } = progress.wanted;
@@ -148,19 +162,11 @@ export class ReplayRunner {
     if (events === null) return selection;
     const unknown = new Set(events);
     const keys = new Set<string>();
-    for (let after: number | null = 0; after !== null; ) {
-      this.hold.goOn();
-      const page = await this.doors.store.selectReplay(
-        selection,
-        after,
-        Number.MAX_SAFE_INTEGER,
-        this.options.pageRows,
-      );
+    for await (const page of this.pages(selection, whole)) {
       for (const { key, eventId } of page.events) {
         keys.add(key);
         unknown.delete(eventId);
       }
-      after = page.after;
     }
     progress.unknown = [...unknown];
     if (how === 'history') return selection;
@@ -168,8 +174,7 @@ export class ReplayRunner {
   }
 
   private async beginRun(wanted: ReplayWanted): Promise<ReplayRun> {
-    if (wanted.dryRun)
-      return { replay: 0, leftAtMs: null, after: 0, until: Number.MAX_SAFE_INTEGER, counts: none };
+    if (wanted.dryRun) return { replay: 0, leftAtMs: null, ...whole, counts: none };
     this.hold.check();
     return this.doors.store.beginReplay(JSON.stringify(wanted), resumableMs[wanted.how]);
   }
@@ -185,62 +190,83 @@ export class ReplayRunner {
   async runAll(progress: Progress): Promise<void> {
     const { wanted } = progress;
     const selection = await this.selectionOf(progress);
-    const named = wanted.events === null ? null : new Set(wanted.events);
     const run = await this.beginRun(wanted);
-    const { leftAtMs, counts: before } = run;
-    if (leftAtMs !== null) progress.former = { counts: before, leftAtMs };
-    const isHistory = wanted.how === 'history';
+    const { replay, leftAtMs, counts } = run;
+    if (leftAtMs !== null) progress.former = { counts, leftAtMs };
     if (wanted.how === 'reads') selection.withReading = true;
-    if (isHistory && leftAtMs !== null) selection.notSentBy = run.replay;
-    /** History is gone on with from here: what waited to be sent when its page was looked at is in it by then. */
-    let unsent = Number.POSITIVE_INFINITY;
-    const waitingKeys = new Set<string>();
-    for (let after: number | null = run.after; after !== null; ) {
-      this.hold.goOn();
-      const page = await this.doors.store.selectReplay(selection, after, run.until, this.options.pageRows);
-      const { selected: all, waiting } = partOf(wanted.how, page.events, waitingKeys);
-      if (isHistory) unsent = Math.min(unsent, waiting[0]?.row ?? unsent);
-      progress.waiting += waiting.length;
-      if (waitingKeys.size > this.options.waitingKeysMax)
-        throw new Stopped('events of too many keys are not sent yet: let them go out first');
-      const chunks = isHistory ? chunksOf(all) : [all];
-      for (const [index, events] of chunks.entries()) {
-        const newest = events.filter(
-          ({ newest, waits }) => newest && (wanted.how !== 'newest' || waits === null),
-        );
-        const last = index === chunks.length - 1 ? (page.after ?? run.until) : events.at(-1)!.row;
-        const selected = events.filter(({ eventId }) => named?.has(eventId) ?? true).length;
-        const counts = sumOf(progress.counts, { selected, keys: newest.length, replayed: 0 });
-        const rows = (isHistory ? events : newest).map(({ row }) => row);
-        if (!wanted.dryRun) {
-          const step = {
-            replay: run.replay,
-            after: Math.min(last, unsent - 1),
-            counts: sumOf(before, counts),
-            lease: this.hold.held,
-          };
-          counts.replayed += await this.act(wanted, step, rows);
-        }
-        // What is marked goes out, whatever becomes of this replay.
-        progress.counts = counts;
-        if (wanted.how === 'reads') this.countReads(progress, newest);
-        if (wanted.how === 'newest' && !wanted.dryRun) await this.drain(run.replay, this.options.backlogMax);
-      }
-      after = page.after;
+    if (wanted.how === 'history' && leftAtMs !== null) selection.notSentBy = replay;
+    const named = wanted.events === null ? null : new Set(wanted.events);
+    const pass = { progress, run, named, waitingKeys: new Set<string>(), unsent: Number.POSITIVE_INFINITY };
+    for await (const page of this.pages(selection, run)) await this.takePage(page, pass);
+    if (!wanted.dryRun) await this.end(progress, replay);
+  }
+
+  private async takePage(page: SelectedPage, pass: Pass): Promise<void> {
+    const { progress, run, waitingKeys } = pass;
+    const { how } = progress.wanted;
+    const { selected, waiting } = partOf(how, page.events, waitingKeys);
+    if (how === 'history') pass.unsent = Math.min(pass.unsent, waiting[0]?.row ?? pass.unsent);
+    progress.waiting += waiting.length;
+    if (waitingKeys.size > this.options.waitingKeysMax)
+      throw new Stopped('events of too many keys are not sent yet: let them go out first');
+    const chunks = how === 'history' ? chunksOf(selected) : [selected];
+    for (const [index, events] of chunks.entries()) {
+      const last = index === chunks.length - 1 ? (page.after ?? run.until) : events.at(-1)!.row;
+      await this.takeChunk(events, last, pass);
     }
-    if (wanted.dryRun) return;
-    if (wanted.how === 'newest') {
-      await this.drain(run.replay, 0);
+  }
+
+  /** `last`: up to this row all was looked at. */
+  private async takeChunk(events: SelectedEvent[], last: number, pass: Pass): Promise<void> {
+    const { progress, run, named, unsent } = pass;
+    const { wanted } = progress;
+    const { how, dryRun } = wanted;
+    const newest = events.filter(({ newest, waits }) => newest && (how !== 'newest' || waits === null));
+    const selected = events.filter(({ eventId }) => named?.has(eventId) ?? true).length;
+    const counts = sumOf(progress.counts, { selected, keys: newest.length, replayed: 0 });
+    if (!dryRun) {
+      const rows = (how === 'history' ? events : newest).map(({ row }) => row);
+      const step = {
+        replay: run.replay,
+        after: Math.min(last, unsent - 1),
+        counts: sumOf(run.counts, counts),
+        lease: this.hold.held,
+      };
+      counts.replayed += await this.act(wanted, step, rows);
+    }
+    // What is marked goes out, whatever becomes of this replay.
+    progress.counts = counts;
+    if (how === 'reads') this.countReads(progress, newest);
+    if (how === 'newest' && !dryRun) await this.drain(run.replay, this.options.backlogMax);
+  }
+
+  private async end(progress: Progress, replay: number): Promise<void> {
+    const { how } = progress.wanted;
+    const { store } = this.doors;
+    if (how === 'newest') {
+      await this.drain(replay, 0);
       // What waits was not published since, and so not selected.
-      progress.earlierUnsent = await this.doors.store.replayPending(run.replay - 1, 0);
+      progress.earlierUnsent = await store.replayPending(replay - 1, 0);
     }
     this.hold.check();
-    progress.refused = await this.doors.store.endReplay(run.replay);
+    progress.refused = await store.endReplay(replay);
     // Of history only what was sent was counted.
-    if (isHistory) return;
+    if (how === 'history') return;
     const refused = progress.refused.reduce((sum, { records }) => sum + records, 0);
     progress.counts = sumOf(progress.counts, { selected: 0, keys: 0, replayed: -refused });
   }
+}
+
+/** Where one is on its way through its pages. */
+interface Pass {
+  progress: Progress;
+  run: ReplayRun;
+  /** Events that were asked for by their ids; null: all that are selected were. */
+  named: ReadonlySet<string> | null;
+  /** Keys of which history left out an event that waits. */
+  waitingKeys: Set<string>;
+  /** History is gone on with from here: what waited to be sent when its page was looked at is in it by then. */
+  unsent: number;
 }
 
 interface PagePart {
@@ -287,5 +313,8 @@ function sumOf(some: ReplayCounts, others: ReplayCounts): ReplayCounts {
     replayed: some.replayed + others.replayed,
   };
 }
+
+/** All rows that there are. */
+const whole = { after: 0, until: Number.MAX_SAFE_INTEGER };
 
 export const none: Readonly<ReplayCounts> = { selected: 0, keys: 0, replayed: 0 };
