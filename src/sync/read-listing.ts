@@ -43,6 +43,9 @@ interface State {
   items: number;
   /** Why not all that they held can be known. */
   nowhere: PartialEnd | null;
+  /** How often it was begun anew, since it had changed, and since a page was not found. */
+  changes: number;
+  moves: number;
 }
 
 /** So many items are asked for once more at once, when the list changed while it was read. */
@@ -66,31 +69,43 @@ export async function readListing(reading: Reading, listing: DocumentListing): P
   const { nextAddress: from } = opened;
   // What changed before the place where a former process left it cannot be known.
   const pass: Pass = { from, changeToken, unpaged: false, whole: from === null, given: null };
-  const state: State = { revision: listing.revision, items: 0, nowhere: null };
+  const state: State = { revision: listing.revision, items: 0, nowhere: null, changes: 0, moves: 0 };
   const tries: Tries = { failures: 0, waits: 0 };
-  let moves = 0;
-  for (let changes = 0; ; ) {
+  for (;;) {
     const partial = await readPages(reading, listing, pass, state);
     if (partial === null) return { end: 'whole' };
     const { answer, reason, detail } = partial;
-    if (reason === 'changed-meanwhile') {
-      if (changes >= changesMax) return { end: 'partial', reason, detail, answer };
-      changes += 1;
-      beginAnew(pass, { changeToken: null, unpaged: state.items <= unpagedItemsMax });
-    } else if (answer?.kind === 'transient' && answer.code === tooLarge && isAllAtOnce(pass)) {
-      beginAnew(pass, { changeToken: null, unpaged: false });
-    } else if (isTokenRefused(answer, pass)) {
-      beginAnew(pass, { changeToken: pass.changeToken === '' ? null : '' });
-    } else if (answer?.kind === 'gone' && pass.from !== null && moves < movesMax) {
-      // Addresses may have moved since the run was here.
-      moves += 1;
-      beginAnew(pass, {});
-    } else if (reading.signal.aborted || !(await waitOut(reading, answer, tries))) {
-      return { end: 'partial', reason, detail, answer };
-    }
+    const again =
+      askOtherwise(partial, pass, state) ||
+      (!reading.signal.aborted && (await waitOut(reading, answer, tries)));
+    if (!again) return { end: 'partial', reason, detail, answer };
     if (reading.signal.aborted)
       return { end: 'partial', reason, detail: 'the run was stopped', answer: null };
   }
+}
+
+/** Begins the list anew where it may come to its end if it is asked for otherwise; false where not. */
+function askOtherwise({ answer, reason }: PartialEnd, pass: Pass, state: State): boolean {
+  if (reason === 'changed-meanwhile' && state.changes < changesMax) {
+    state.changes += 1;
+    beginAnew(pass, { changeToken: null, unpaged: state.items <= unpagedItemsMax });
+    return true;
+  }
+  if (answer?.kind === 'transient' && answer.code === tooLarge && isAllAtOnce(pass)) {
+    beginAnew(pass, { changeToken: null, unpaged: false });
+    return true;
+  }
+  if (isTokenRefused(answer, pass)) {
+    beginAnew(pass, { changeToken: pass.changeToken === '' ? null : '' });
+    return true;
+  }
+  // Addresses may have moved since the run was here.
+  if (answer?.kind === 'gone' && pass.from !== null && state.moves < movesMax) {
+    state.moves += 1;
+    beginAnew(pass, {});
+    return true;
+  }
+  return false;
 }
 
 /** A first change token brings the whole list, too, and so does one that the provider does not know any more. */
@@ -120,60 +135,90 @@ async function readPages(
   pass: Pass,
   state: State,
 ): Promise<PartialEnd | null> {
-  const { doors, progress, signal, ask } = reading;
+  const { doors, signal } = reading;
   const { connectionId, of } = listing;
-  const forbidden = doors.forbidden();
-  if (forbidden !== null) return { partial: true, reason: 'forbidden', detail: forbidden, answer: null };
-  const changesOnly = pass.changeToken !== null && pass.changeToken !== '';
-  const { from, changeToken: token, unpaged } = pass;
-  const request = { connectionId, of, from, changeToken: token, unpaged };
+  const forbidden = forbiddenBy(doors);
+  if (forbidden !== null) return forbidden;
+  const { from, changeToken, unpaged } = pass;
+  const request = { connectionId, of, from, changeToken, unpaged };
   const pages = inTurn(reading, doors.provider.listing(request, signal));
   try {
-    let page = await ask(() => nextOf(pages));
-    while (page !== null && !page.partial) {
-      progress.counts.pages += 1;
-      progress.counts.calls += 1;
-      state.items += page.items.length;
+    return await finishPages(reading, listing, pages, pass, state);
+  } finally {
+    await pages.return?.(undefined);
+  }
+}
+
+async function finishPages(
+  reading: Reading,
+  listing: DocumentListing,
+  pages: AsyncIterator<ItemsPage>,
+  pass: Pass,
+  state: State,
+): Promise<PartialEnd | null> {
+  const { counts } = reading.progress;
+  for (;;) {
+    const page = await reading.ask(() => nextOf(pages));
+    if (page === null)
+      return { partial: true, reason: 'malformed-page', detail: 'no page came', answer: null };
+    if (page.partial) return finishUnread(reading, listing, page, state);
+    counts.pages += 1;
+    counts.calls += 1;
+    state.items += page.items.length;
+    if (pass.from === null) pass.given = page.changeToken;
+    const { next } = page;
+    if (next === null) {
       // Behind the last page there is nothing but what the pages together say.
-      const behind = page.next === null ? await nextOf(pages) : null;
+      const behind = await nextOf(pages);
       const changed = behind?.partial === true ? behind : null;
-      if (pass.from === null) pass.given = page.changeToken;
-      const changeToken =
-        pass.given === null ? null : { token: pass.given, asked: askedOf(reading, listing) };
-      const ended = {
-        end: true,
-        whole: !changesOnly && pass.whole,
-        // What could not be read before the place where a former process left it is in no list after a new token.
-        changeToken: pass.whole ? changeToken : listing.opened.changeToken,
-      } as const;
       // With an end that is partial there is none: what is missing would be in no list after the new token.
       await finish(
         reading,
         listing,
         page,
         state,
-        page.next === null && changed === null ? ended : { next: page.next },
+        changed === null ? endOf(reading, listing, pass) : { next },
       );
-      pass.from = page.next;
-      if (page.next === null) return changed ?? state.nowhere;
-      const stop = doors.forbidden();
-      if (stop !== null) return { partial: true, reason: 'forbidden', detail: stop, answer: null };
-      page = await ask(() => nextOf(pages));
+      pass.from = null;
+      return changed ?? state.nowhere;
     }
-    if (page === null)
-      return { partial: true, reason: 'malformed-page', detail: 'no page came', answer: null };
-    if (page.answer !== null) progress.counts.calls += 1;
-    if (page.answer?.kind !== 'not-modified') return page;
-    progress.counts.pages += 1;
-    await finish(reading, listing, null, state, {
-      end: true,
-      whole: false,
-      changeToken: listing.opened.changeToken,
-    });
-    return null;
-  } finally {
-    await pages.return?.(undefined);
+    await finish(reading, listing, page, state, { next });
+    pass.from = next;
+    const forbidden = forbiddenBy(reading.doors);
+    if (forbidden !== null) return forbidden;
   }
+}
+
+/** What no page came for: nothing changed, or why not. */
+async function finishUnread(
+  reading: Reading,
+  listing: DocumentListing,
+  page: PartialEnd,
+  state: State,
+): Promise<PartialEnd | null> {
+  const { counts } = reading.progress;
+  if (page.answer !== null) counts.calls += 1;
+  if (page.answer?.kind !== 'not-modified') return page;
+  counts.pages += 1;
+  const { changeToken } = listing.opened;
+  await finish(reading, listing, null, state, { end: true, whole: false, changeToken });
+  return null;
+}
+
+function endOf(reading: Reading, listing: DocumentListing, pass: Pass): ListedPage['after'] {
+  const changesOnly = pass.changeToken !== null && pass.changeToken !== '';
+  const changeToken = pass.given === null ? null : { token: pass.given, asked: askedOf(reading, listing) };
+  return {
+    end: true,
+    whole: !changesOnly && pass.whole,
+    // What could not be read before the place where a former process left it is in no list after a new token.
+    changeToken: pass.whole ? changeToken : listing.opened.changeToken,
+  };
+}
+
+function forbiddenBy(doors: SyncDoors): PartialEnd | null {
+  const detail = doors.forbidden();
+  return detail === null ? null : { partial: true, reason: 'forbidden', detail, answer: null };
 }
 
 async function nextOf(pages: AsyncIterator<ItemsPage>): Promise<ItemsPage | null> {

@@ -3,7 +3,7 @@
  * another one that sees it when that one is refused. What is not active is skipped and said so. Where a former process
  * stopped the run goes on, since every listing knows how far it was read.
  */
-import type { SeenOrganization } from './doors';
+import type { PartialEnd, SeenOrganization } from './doors';
 import { eachOf, makeSlots } from './slots';
 import { syncOrganization } from './sync-organization';
 import {
@@ -107,45 +107,72 @@ function tellClosed({ doors, progress, seen }: Tour): void {
 /** Those that are wanted, active, and kept with this connection; where a page fails for the moment, from the beginning. */
 async function* organizationsOf(tour: Tour, connectionId: string): AsyncGenerator<SeenOrganization, void> {
   const { doors, progress, signal } = tour;
-  const tries: Tries = { failures: 0, waits: 0 };
-  let changed = false;
-  for (let again = true; again; ) {
-    again = false;
-    let begun = false;
+  const tries: ListTries = { failures: 0, waits: 0, changed: false };
+  for (;;) {
     const epochs = await doors.store.epochs();
     const expected = doors.organizationsSeen(connectionId);
     mustGoOn(tour);
+    let begun = false;
+    let broken: PartialEnd | null = null;
     for await (const page of inTurn(tour, doors.provider.organizations(connectionId, signal))) {
-      if (!page.partial || page.answer !== null) progress.counts.calls += 1;
       if (page.partial) {
-        const { answer, detail, reason } = page;
-        const changes = reason === 'changed-meanwhile';
-        again = changes ? !changed : !signal.aborted && (await waitOut(tour, answer, tries));
-        changed ||= changes;
-        if (again) break;
-        await hearRefusedToken(tour, answer);
-        if (isPassing(answer)) tour.unlisted = detail;
-        // A list that was there a moment ago has moved, as far as anybody can tell.
-        const moves = begun && answer?.kind === 'gone';
-        return progress.leavePartial('organizations', detail, changes || moves ? 'later' : troubleOf(answer));
+        broken = page;
+        break;
       }
       begun = true;
+      progress.counts.calls += 1;
       progress.counts.pages += 1;
-      const { organizations } = page;
-      await doors.store.learn(organizations.map(({ id, name }) => ({ id, name, connectionId })));
-      await doors.learned();
-      if (progress.wanted.organizationId === null)
-        for (const { id } of organizations) progress.organizations.known.add(id);
-      for (const organization of organizations) {
+      await learn(tour, page.organizations, connectionId);
+      for (const organization of page.organizations) {
         const { id, unconnected, connectUrl } = organization;
         if (unconnected) await doors.unconnected(id, connectUrl, epochs.get(id) ?? 1);
         if (await isTurnOf(tour, organization, connectionId)) yield organization;
       }
     }
-    if (again) continue;
-    tour.expected.set(connectionId, expected);
-    progress.listings.allMet ||= connectionId === doors.connections().at(-1);
+    if (broken === null) {
+      tour.expected.set(connectionId, expected);
+      progress.listings.allMet ||= connectionId === doors.connections().at(-1);
+      return;
+    }
+    if (broken.answer !== null) progress.counts.calls += 1;
+    if (!(await mayBeginAgain(tour, broken, tries))) return leaveUnlisted(tour, broken, begun);
   }
+}
+
+/** How often the list of one connection was begun again; once where it changed meanwhile. */
+interface ListTries extends Tries {
+  changed: boolean;
+}
+
+async function mayBeginAgain(tour: Tour, { answer, reason }: PartialEnd, tries: ListTries): Promise<boolean> {
+  if (reason !== 'changed-meanwhile') return !tour.signal.aborted && waitOut(tour, answer, tries);
+  if (tries.changed) return false;
+  tries.changed = true;
+  return true;
+}
+
+/** `begun`: pages came before. */
+async function leaveUnlisted(
+  tour: Tour,
+  { answer, reason, detail }: PartialEnd,
+  begun: boolean,
+): Promise<void> {
+  await hearRefusedToken(tour, answer);
+  if (isPassing(answer)) tour.unlisted = detail;
+  // A list that was there a moment ago has moved, as far as anybody can tell.
+  const passes = reason === 'changed-meanwhile' || (begun && answer?.kind === 'gone');
+  tour.progress.leavePartial('organizations', detail, passes ? 'later' : troubleOf(answer));
+}
+
+async function learn(
+  { doors, progress }: Tour,
+  organizations: SeenOrganization[],
+  connectionId: string,
+): Promise<void> {
+  await doors.store.learn(organizations.map(({ id, name }) => ({ id, name, connectionId })));
+  await doors.learned();
+  if (progress.wanted.organizationId !== null) return;
+  for (const { id } of organizations) progress.organizations.known.add(id);
 }
 
 async function isTurnOf(tour: Tour, { id }: SeenOrganization, connectionId: string): Promise<boolean> {
