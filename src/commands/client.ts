@@ -7,8 +7,9 @@ import type { Api } from '../model/api';
 import { isProblem, Problem, type ProblemCode } from '../model/problem';
 import type { Secret } from '../tools/secret';
 import { type Shape, shapes } from './answer-shapes';
+import type { Ask, Call, Open, Query } from './call';
 import { makeConnectionCalls } from './connection-calls';
-import { makeLineCalls, makeProviderCalls, type Open } from './provider-calls';
+import { makeLineCalls, makeProviderCalls } from './provider-calls';
 import { readAnswer, textOf } from './read-answer';
 import { makeSubscriptionApiCalls } from './subscription-calls';
 
@@ -65,22 +66,20 @@ export function mayComeBack(error: unknown): error is Error {
  */
 export function makeClient(options: ClientOptions): Api {
   const get = <Answer>(shape: Shape<Answer>, path: string, query: Query = {}) =>
-    ask(options, shape, 'GET', path, query);
+    ask(options, shape, { method: 'GET', path, query });
   const post = <Answer>(shape: Shape<Answer>, path: string, query: Query = {}) =>
-    ask(options, shape, 'POST', path, query);
+    ask(options, shape, { method: 'POST', path, query });
+  const within =
+    (timeoutMs: number): Ask =>
+    (shape, call) =>
+      ask({ ...options, timeoutMs }, shape, call);
   const at = (id: string) => encodeURIComponent(id);
-  const opened: Open = (...asked) => open(options, ...asked);
+  const opened: Open = (call, idleMs) => open(options, call, idleMs);
   return {
     organizations: (page) => get(shapes.organizations, '/api/organizations', { ...page }),
     organization: (id) => get(shapes.organization, `/api/organizations/${at(id)}`),
     forget: (id) =>
-      ask(
-        { ...options, timeoutMs: consentMsMax },
-        shapes.forgotten,
-        'DELETE',
-        `/api/organizations/${at(id)}`,
-        {},
-      ),
+      within(consentMsMax)(shapes.forgotten, { method: 'DELETE', path: `/api/organizations/${at(id)}` }),
     probe: (id) => post(shapes.organization, `/api/organizations/${at(id)}/probe`),
     tasks: (page) => get(shapes.tasks, '/api/tasks', { ...page }),
     quarantine: (page) => get(shapes.quarantine, '/api/quarantine', { ...page }),
@@ -96,20 +95,13 @@ export function makeClient(options: ClientOptions): Api {
         kept: kept ? 'true' : null,
       }),
     alerts: () => get(shapes.alerts, '/api/alerts'),
-    testAlerts: () =>
-      ask({ ...options, timeoutMs: sinksMsMax }, shapes.alertTests, 'POST', '/api/alerts/test', {}),
+    testAlerts: () => within(sinksMsMax)(shapes.alertTests, { method: 'POST', path: '/api/alerts/test' }),
     explain: (of) => get(shapes.journey, '/api/explain', { of }),
     ledger: () => get(shapes.ledger, '/api/ledger'),
     check: () => get(shapes.check, '/api/check'),
     config: () => get(shapes.config, '/api/config'),
-    connections: makeConnectionCalls((shape, method, path, query, body) =>
-      ask({ ...options, timeoutMs: consentMsMax }, shape, method, path, query, body),
-    ),
-    subscriptions: makeSubscriptionApiCalls(
-      (shape, method, path, body) =>
-        ask({ ...options, timeoutMs: subscriptionMsMax }, shape, method, path, {}, body),
-      makeLineCalls(opened),
-    ),
+    connections: makeConnectionCalls(within(consentMsMax)),
+    subscriptions: makeSubscriptionApiCalls(within(subscriptionMsMax), makeLineCalls(opened)),
     provider: makeProviderCalls(opened),
     startSync: ({ organizationId, full }) =>
       post(shapes.sync, '/api/sync', { organization: organizationId, full: full ? 'true' : null }),
@@ -128,34 +120,16 @@ export function makeClient(options: ClientOptions): Api {
   };
 }
 
-type Query = Record<string, string | number | null>;
-type Method = 'GET' | 'POST' | 'DELETE';
-
-async function ask<Answer>(
-  options: ClientOptions,
-  shape: Shape<Answer>,
-  method: Method,
-  path: string,
-  query: Query,
-  body?: unknown,
-): Promise<Answer> {
-  const patienceMs = options.timeoutMs ?? timeoutMsDefault;
-  const { response } = await open(options, method, path, query, patienceMs, body);
-  return readAnswer(response, await answerOf(options.url, response), shape, method !== 'GET');
+async function ask<Answer>(options: ClientOptions, shape: Shape<Answer>, call: Call): Promise<Answer> {
+  const { response } = await open(options, call, options.timeoutMs ?? timeoutMsDefault);
+  return readAnswer(response, await answerOf(options.url, response), shape, call.method !== 'GET');
 }
 
-/**
- * Asks, and hands over an answer of 200 whose body is not read yet; anything else is thrown. `heard` is to be called with
- * each piece of the body: the answer is given up when nothing comes for `idleMs`.
- */
 async function open(
   { url, token }: ClientOptions,
-  method: Method,
-  path: string,
-  query: Query,
+  { method, path, query = {}, body }: Call,
   idleMs: number,
-  body?: unknown,
-): Promise<{ response: Response; heard(): void }> {
+): ReturnType<Open> {
   const address = new URL(`${url.replace(/\/$/, '')}${path}`);
   for (const [name, value] of Object.entries(query)) {
     if (value !== null) address.searchParams.set(name, String(value));

@@ -5,17 +5,8 @@
 import { Problem } from '../model/problem';
 import type { EquipmentWish, FileContent, ProviderApi } from '../model/provider-data';
 import { listed, type Shape, shapes } from './answer-shapes';
+import type { Call, Open, Query } from './call';
 import { mediaTypeOf, readAnswer, readValue, strange, textOf } from './read-answer';
-
-type Query = Record<string, string | number | null>;
-
-/** Resolves to an answer of 200; throws problems for others. */
-export type Open = (
-  method: 'GET' | 'POST',
-  path: string,
-  query: Query,
-  idleMs: number,
-) => Promise<{ response: Response; heard(): void }>;
 
 /** One answer may take many calls to the provider. */
 const idleMs = 120_000;
@@ -24,15 +15,14 @@ const lineCharactersMax = 64 * 1024 * 1024;
 /** Bounds as `makeLineCalls` does. */
 export function makeProviderCalls(open: Open): ProviderApi {
   const at = (id: string) => encodeURIComponent(id);
-  const value = async <Value>(
-    shape: Shape<Value>,
-    method: 'GET' | 'POST',
-    path: string,
-    query: Query = {},
-  ): Promise<Value> => {
-    const { response, heard } = await open(method, path, query, idleMs);
-    return readAnswer(response, await textOf(piecesOf(response, heard)), shape, method !== 'GET');
+  const ask = async <Value>(shape: Shape<Value>, call: Call): Promise<Value> => {
+    const { response, heard } = await open(call, idleMs);
+    return readAnswer(response, await textOf(piecesOf(response, heard)), shape, call.method !== 'GET');
   };
+  const get = <Value>(shape: Shape<Value>, path: string, query: Query = {}) =>
+    ask(shape, { method: 'GET', path, query });
+  const post = <Value>(shape: Shape<Value>, path: string, query: Query) =>
+    ask(shape, { method: 'POST', path, query });
   const list = makeLineCalls(open);
   return {
     equipment: ({ organizationIds, ids, serialNumbers, category, archived }) =>
@@ -43,33 +33,34 @@ export function makeProviderCalls(open: Open): ProviderApi {
         category,
         archived: archived === null ? null : String(archived),
       }),
-    equipmentRecord: (id, organization) =>
-      value(shapes.document, 'GET', `/api/equipment/${at(id)}`, { organization }),
+    equipmentRecord: (id, organization) => get(shapes.document, `/api/equipment/${at(id)}`, { organization }),
     createEquipment: (organizationId, wish) =>
-      value(shapes.written, 'POST', `/api/organizations/${at(organizationId)}/equipment`, queryOf(wish)),
+      post(shapes.written, `/api/organizations/${at(organizationId)}/equipment`, queryOf(wish)),
     updateEquipment: (id, organization, wish) =>
-      value(shapes.document, 'POST', `/api/equipment/${at(id)}`, { ...queryOf(wish), organization }),
+      post(shapes.document, `/api/equipment/${at(id)}`, { ...queryOf(wish), organization }),
     reference: (kind) => list(shapes.reference, `/api/equipment-${kind}`),
     fieldOperations: ({ organizationId, fieldId }) =>
       list(shapes.document, '/api/field-operations', { organization: organizationId, field: fieldId }),
     fieldOperation: (id, organization) =>
-      value(shapes.document, 'GET', `/api/field-operations/${at(id)}`, { organization }),
+      get(shapes.document, `/api/field-operations/${at(id)}`, { organization }),
     measurements: (id, organization, name) =>
-      value(shapes.measurements, 'GET', `/api/field-operations/${at(id)}/measurements`, {
+      get(shapes.measurements, `/api/field-operations/${at(id)}/measurements`, {
         organization,
         name,
       }),
     files: (organization) => list(shapes.file, '/api/files', { organization }),
-    file: (id) => value(shapes.file, 'GET', `/api/files/${at(id)}`),
+    file: (id) => get(shapes.file, `/api/files/${at(id)}`),
     fileContent: async (id, from, version) =>
-      contentOf(await open('GET', `/api/files/${at(id)}/content`, { from, version }, idleMs)),
+      contentOf(
+        await open({ method: 'GET', path: `/api/files/${at(id)}/content`, query: { from, version } }, idleMs),
+      ),
   };
 }
 
 /** Listings line by line as they come; one that breaks off, or has a line of more than 67,108,864 characters, throws. */
 export function makeLineCalls(open: Open) {
   return <Item>(item: Shape<Item>, path: string, query: Query = {}) =>
-    lines(listed(item), () => open('GET', path, query, idleMs));
+    lines(listed(item), () => open({ method: 'GET', path, query }, idleMs));
 }
 
 function joined(values: string[]): string | null {
