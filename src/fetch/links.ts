@@ -45,20 +45,25 @@ export function unreadLinksOf(document: unknown): Map<string, string> {
     const entries: unknown[] = Array.isArray(list) ? list : typeof list === 'object' ? [list] : [];
     if (entries.length > linksMax) note(anyRel, `expected at most ${linksMax} links, got ${entries.length}`);
     for (const entry of entries.slice(0, linksMax)) {
-      const { rel, uri } = (entry ?? {}) as { rel?: unknown; uri?: unknown };
-      if (typeof entry !== 'object' || entry === null)
-        note(anyRel, `expected an object as link, got ${typeNameOf(entry)}`);
-      else if (typeof rel !== 'string')
-        note(anyRel, `expected a link to name its relationship, got ${typeNameOf(rel)}`);
-      else if (typeof uri !== 'string' || !absolute.test(uri)) {
-        const which = shownRel.test(rel) ? `the link \`${rel}\`` : 'a link';
-        const [what, got] =
-          typeof uri === 'string' ? ['absolute address', textOf(uri)] : ['address', typeNameOf(uri)];
-        note(rel, `expected an ${what} in ${which}, got ${got}`);
-      }
+      const trouble = troubleOf(entry);
+      if (trouble !== null) note(...trouble);
     }
   }
   return unread;
+}
+
+/** What is wrong with one of a list of links, and under which relationship; null where it can be read. */
+function troubleOf(entry: unknown): [rel: string, words: string] | null {
+  if (typeof entry !== 'object' || entry === null)
+    return [anyRel, `expected an object as link, got ${typeNameOf(entry)}`];
+  const { rel, uri } = entry as { rel?: unknown; uri?: unknown };
+  if (typeof rel !== 'string')
+    return [anyRel, `expected a link to name its relationship, got ${typeNameOf(rel)}`];
+  if (typeof uri === 'string' && absolute.test(uri)) return null;
+  const which = shownRel.test(rel) ? `the link \`${rel}\`` : 'a link';
+  const [what, got] =
+    typeof uri === 'string' ? ['absolute address', textOf(uri)] : ['address', typeNameOf(uri)];
+  return [rel, `expected an ${what} in ${which}, got ${got}`];
 }
 
 /** Why a document that shows none of these links may have one all the same, in words; null where it has none. */

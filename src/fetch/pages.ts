@@ -89,33 +89,17 @@ const idlePagesMax = 10;
  */
 export function makePages(gate: Gate, pagesMax: number): Pages {
   return async function* pages({ first, operation, connection, call, limits = platformLimits, unpaged }) {
-    const visited = new Set<string>();
-    const totals = new Set<number>();
-    const seen = makeSeen();
-    let repeated = false;
-    let idle = 0;
+    const chain = makeChain(pagesMax);
     let address: string | null = first;
-    while (address !== null) {
-      const page = visited.size + 1;
-      const end = (
-        reason: PartialReason,
-        detail: string,
-        verdict: PartialEnd['verdict'] = null,
-      ): PartialEnd => ({
-        partial: true,
-        reason,
-        detail,
-        page,
-        address,
-        verdict,
-      });
-      const admission = admitPage(gate, address, limits, page === 1 && unpaged !== true);
+    for (let page = 1; address !== null; page += 1) {
+      const asked = address;
+      const end = (reason: PartialReason, detail: string, verdict: PartialEnd['verdict'] = null) =>
+        ({ partial: true, reason, detail, page, address: asked, verdict }) as const;
+      const admission = admitPage(gate, asked, limits, page === 1 && unpaged !== true);
       if (!admission.admitted) return yield end(admission.code, admission.detail);
       const { url } = admission;
-      if (visited.has(url.href)) return yield end('loop', 'it is an earlier page again');
-      if (idle >= idlePagesMax) return yield end('loop', `${idlePagesMax} pages in a row hold nothing new`);
-      if (page > pagesMax) return yield end('too-many-pages', `more than ${pagesMax} pages`);
-      visited.add(url.href);
+      const nowhere = chain.visit(url.href);
+      if (nowhere !== null) return yield end(...nowhere);
       const verdict = await call({ url, operation, connection });
       if (verdict.kind !== 'ok') return yield end('call-failed', 'it was not answered with a page', verdict);
       const { body, mediaType } = verdict.document;
@@ -124,26 +108,51 @@ export function makePages(gate: Gate, pagesMax: number): Pages {
         const got = values === undefined ? typeNameOf(body, 'an object without it') : typeNameOf(values);
         return yield end('malformed-page', `expected a list of values, got ${got}`);
       }
+      address = linksOf(body).get('nextPage') ?? null;
+      chain.note(values, total, address);
+      yield { partial: false, values, address: url.href, mediaType, next: address, total };
+      if (address !== null) continue;
+      // A link that cannot be read may be the next page's: what was read is not all there is.
+      const unread = unreadLinkOf(unreadLinksOf(body), ['nextPage']);
+      if (unread !== null) return yield { ...end('malformed-page', unread), address: url.href };
+      const changed = chain.changed();
+      if (changed !== null) yield { ...end('changed-meanwhile', changed), address: url.href };
+    }
+  };
+}
+
+/** What was met of one list so far, by which a chain that leads nowhere is told, and one that changed meanwhile. */
+function makeChain(pagesMax: number) {
+  const visited = new Set<string>();
+  const totals = new Set<number>();
+  const seen = makeSeen();
+  let repeated = false;
+  let idle = 0;
+  return {
+    /** Why this page is not to be asked for; null where it is. */
+    visit(href: string): [reason: PartialReason, detail: string] | null {
+      if (visited.has(href)) return ['loop', 'it is an earlier page again'];
+      if (idle >= idlePagesMax) return ['loop', `${idlePagesMax} pages in a row hold nothing new`];
+      if (visited.size >= pagesMax) return ['too-many-pages', `more than ${pagesMax} pages`];
+      visited.add(href);
+      return null;
+    },
+    note(values: unknown[], total: number | null, next: string | null): void {
       if (total !== null) totals.add(total);
-      const next: string | null = linksOf(body).get('nextPage') ?? null;
       // A page that is all there is need not be remembered.
-      const news = page === 1 && next === null ? null : seen.note(values, values.map(idOf));
+      const news = visited.size === 1 && next === null ? null : seen.note(values, values.map(idOf));
       idle = news?.fresh === false ? idle + 1 : 0;
       repeated ||= news?.again === true;
-      yield { partial: false, values, address: url.href, mediaType, next, total };
-      // A link that cannot be read may be the next page's: what was read is not all there is.
-      const unread = next === null ? unreadLinkOf(unreadLinksOf(body), ['nextPage']) : null;
-      if (unread !== null) return yield { ...end('malformed-page', unread), address: url.href };
-      address = next;
-      // Offsets count from the beginning: when the list changes, items slip from one page to another.
-      if (address === null && (totals.size > 1 || repeated)) {
-        const how = repeated ? 'an item came twice' : 'it became longer or shorter';
-        yield {
-          ...end('changed-meanwhile', `the list changed while it was read: ${how}`),
-          address: url.href,
-        };
-      }
-    }
+    },
+    /**
+     * How the list changed while it was read; null where nothing shows that. Offsets count from its beginning: when it
+     * changes, items slip from one page to another.
+     */
+    changed(): string | null {
+      if (totals.size <= 1 && !repeated) return null;
+      const how = repeated ? 'an item came twice' : 'it became longer or shorter';
+      return `the list changed while it was read: ${how}`;
+    },
   };
 }
 

@@ -54,7 +54,7 @@ export function makeReceiver(
       if (unreadable === null) next();
       else responder.refuse(request, response, unreadable);
     },
-    receiveBody: makeReceiveBody(doors, authenticator, judge, awaitStore, refuseStranger, currentSecrets),
+    receiveBody: makeReceiveBody({ doors, authenticator, judge, awaitStore, refuseStranger, currentSecrets }),
   };
 }
 
@@ -98,14 +98,23 @@ function makeRefuseStranger(
   };
 }
 
-function makeReceiveBody(
-  doors: WebhookDoors,
-  authenticator: Authenticator,
-  judge: Judge,
-  awaitStore: AwaitStore,
-  refuseStranger: RefuseStranger,
-  currentSecrets: () => readonly Secret[],
-): RequestHandler {
+interface BodyParts {
+  doors: WebhookDoors;
+  authenticator: Authenticator;
+  judge: Judge;
+  awaitStore: AwaitStore;
+  refuseStranger: RefuseStranger;
+  currentSecrets(): readonly Secret[];
+}
+
+function makeReceiveBody({
+  doors,
+  authenticator,
+  judge,
+  awaitStore,
+  refuseStranger,
+  currentSecrets,
+}: BodyParts): RequestHandler {
   return (request, response) => {
     // Refused while its body was arriving.
     if (response.headersSent) return;

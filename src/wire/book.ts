@@ -26,23 +26,22 @@ export function knownBy(
   };
 }
 
+interface BookParts {
+  store: Store;
+  client: ProviderClient;
+  pipeline: Pipeline;
+  observer: Observer;
+  clock: Clock;
+  listsWanted(): void;
+}
+
 /** The connections as this process knows them. */
-export function bookOf(
-  settings: Settings,
-  parts: {
-    store: Store;
-    client: ProviderClient;
-    pipeline: Pipeline;
-    observer: Observer;
-    clock: Clock;
-    listsWanted(): void;
-  },
-): ConnectionBook {
-  const { store, client, pipeline, observer, clock, listsWanted } = parts;
+export function bookOf(settings: Settings, parts: BookParts): ConnectionBook {
+  const { store, pipeline, clock, listsWanted } = parts;
   return makeConnectionBook({
     store,
     sealer: makeSealer(settings.encryptionKeys ?? []),
-    list: listerOf(settings, client, pipeline, store, observer, clock),
+    list: listerOf(settings, parts),
     unconnected: pipeline.access.unconnected,
     refused: pipeline.access.refuseGrant,
     keepSights: pipeline.access.keepSights,
@@ -52,14 +51,8 @@ export function bookOf(
 }
 
 /** Lists what a connection sees; that it could be listed, or not, is news of the provider. */
-function listerOf(
-  settings: Settings,
-  client: ProviderClient,
-  { health, work }: Pipeline,
-  store: Store,
-  observer: Observer,
-  clock: Clock,
-) {
+function listerOf(settings: Settings, { store, client, pipeline, observer, clock }: BookParts) {
+  const { health, work } = pipeline;
   const failed = troubleOf(observer, 'store');
   return (connectionId: string) =>
     hearListing(
