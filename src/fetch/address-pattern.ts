@@ -6,6 +6,9 @@
 /** What stands before the id; nothing stands behind it. */
 export type AddressPattern = string;
 
+/** Addresses may move without the catalog changing: what was learned of them is believed for this long only. */
+export const believedForMs = 60_000;
+
 /** null when the link is missing, does not end in the id, or names an owner that other items may not share. */
 export function patternOf(
   self: string | undefined,

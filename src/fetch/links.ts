@@ -7,6 +7,9 @@ import { typeNameOf } from '../model/type-name';
 import { withoutUserInfo } from '../model/without-user-info';
 import { shown } from './error-message';
 
+/** How a field names the list of its operations. */
+export const operationRels = ['fieldOperations', 'fieldOperation'];
+
 const linksMax = 1000;
 /** Stands for every relationship: what could not be read may have been any of them. */
 const anyRel = '';

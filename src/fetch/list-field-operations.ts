@@ -6,7 +6,7 @@ import type { FieldOperationFilter, RawFault, RawItem, RawListed } from '../mode
 import type { Caller } from './caller';
 import { fieldOperationEmbeds } from './embed';
 import { followMoves } from './follow-moves';
-import { linksOf, unreadLinkOf, unreadLinksOf } from './links';
+import { linksOf, operationRels, unreadLinkOf, unreadLinksOf } from './links';
 import type { ProviderDoors } from './options';
 import type { OrganizationSeen } from './organizations';
 import { idOf, withoutId } from './pages';
@@ -16,8 +16,6 @@ import { makeShownIds } from './shown-ids';
 export interface FieldOperationParts extends ListParts {
   doors: ProviderDoors;
 }
-
-const operationRels = ['fieldOperations', 'fieldOperation'];
 
 /** Never throws; holds one page of fields and one of operations. Of each 100,000 ids are remembered to tell a repeat. */
 export async function* listFieldOperations(

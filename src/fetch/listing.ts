@@ -13,7 +13,7 @@ import type { Verdict } from './classify';
 import { equipmentEmbeds, fieldOperationEmbeds, withEmbeds } from './embed';
 import type { EquipmentAddresses } from './equipment-addresses';
 import type { Gate } from './gate';
-import { linksOf, unreadLinkOf, unreadLinksOf } from './links';
+import { linksOf, operationRels, unreadLinkOf, unreadLinksOf } from './links';
 import { asListed, mayHaveEnded, type OldEquipment } from './old-equipment';
 import {
   equipmentLimits,
@@ -85,8 +85,6 @@ const embedsOf: Record<ListingRequest['of']['what'], readonly string[]> = {
   fields: [],
   'field-operations': fieldOperationEmbeds,
 };
-
-const operationRels = ['fieldOperations', 'fieldOperation'];
 
 export function makeListItems(parts: ListingParts): ListItems {
   const { vendor, gate, pages, equipment, oldEquipment } = parts;
@@ -202,7 +200,7 @@ async function* listOld(
 
 function partialOf(page: PartialEnd): ListingPage {
   const { reason, verdict } = page;
-  return { partial: true, reason, detail: partialSentence(page), answer: answerOf(verdict) };
+  return { partial: true, reason, detail: partialSentence(page), answer: answerOfList(verdict) };
 }
 
 /** A list of the older endpoints that is not there. */
@@ -243,7 +241,7 @@ function pathOf(address: string | null): string {
 }
 
 /** A refusal of a list is nobody's in particular: the client key's where it names that, else one of this list alone. */
-export function answerOf(verdict: Exclude<Verdict, { kind: 'ok' }> | null): Answer | null {
+export function answerOfList(verdict: Exclude<Verdict, { kind: 'ok' }> | null): Answer | null {
   if (verdict?.kind !== 'forbidden') return verdict;
   const { connectionId, message, client } = verdict;
   return { kind: client ? 'client-refused' : 'no-access', connectionId, message };

@@ -5,7 +5,7 @@
 import type { Answer } from '../model/answer';
 import type { Connection } from '../model/connection';
 import type { Clock } from '../tools/clock';
-import { type AddressPattern, addressOf, patternOf } from './address-pattern';
+import { type AddressPattern, addressOf, believedForMs, patternOf } from './address-pattern';
 import type { Caller } from './caller';
 import { oldEquipmentEmbeds, withEmbeds } from './embed';
 import type { Gate } from './gate';
@@ -88,8 +88,6 @@ interface Learned {
 
 const rels = ['machines', 'implements'] as const;
 const recordPath = /\/(machines|implements)\/[^/]+\/?$/i;
-/** Addresses may move: what was learned is believed for this long only. */
-const believedForMs = 60_000;
 
 /** True for a record of these endpoints. */
 export function isOldRecord(url: URL): boolean {

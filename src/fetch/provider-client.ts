@@ -16,7 +16,7 @@ import { chooseConnection } from './choose-connection';
 import { makeHttpClient } from './client';
 import { makeEquipmentAddresses } from './equipment-addresses';
 import { makeGate } from './gate';
-import { answerOf, type ListingPage, makeListItems } from './listing';
+import { answerOfList, type ListingPage, makeListItems } from './listing';
 import { lookAtEquipment } from './look-at-equipment';
 import { makeOldEquipment } from './old-equipment';
 import type { ProviderDoors, ProviderOptions } from './options';
@@ -158,7 +158,7 @@ async function* shownPages(pages: AsyncIterable<Page>): AsyncGenerator<Organizat
   for await (const page of pages) {
     if (page.partial) {
       const { reason, verdict } = page;
-      const answer = verdict?.kind === 'forbidden' && !verdict.client ? null : answerOf(verdict);
+      const answer = verdict?.kind === 'forbidden' && !verdict.client ? null : answerOfList(verdict);
       return yield { partial: true, reason, detail: partialSentence(page), answer };
     }
     unreadable = noteUnreadable(unreadable, page, (value) =>

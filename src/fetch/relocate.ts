@@ -7,11 +7,11 @@ import type { Answer } from '../model/answer';
 import type { Connection } from '../model/connection';
 import type { ResourceIdentity } from '../model/resource';
 import type { Clock } from '../tools/clock';
-import { type AddressPattern, addressOf, patternOf } from './address-pattern';
+import { type AddressPattern, addressOf, believedForMs, patternOf } from './address-pattern';
 import type { Caller } from './caller';
 import type { EquipmentAddresses } from './equipment-addresses';
 import type { Gate } from './gate';
-import { linksOf, unreadLinkOf, unreadLinksOf } from './links';
+import { linksOf, operationRels, unreadLinkOf, unreadLinksOf } from './links';
 import { type OrganizationSeen, type Organizations, organizationsOf } from './organizations';
 import { idOf, type Pages, withoutId } from './pages';
 import {
@@ -72,10 +72,6 @@ interface Shown {
   atMs: number;
   ids: ReadonlySet<string | null>;
 }
-
-/** Addresses may move without the catalog changing: what was learned is believed for this long only. */
-const believedForMs = 60_000;
-const operationRels = ['fieldOperations', 'fieldOperation'];
 
 export function makeRelocate(parts: RelocateParts): Relocate {
   const { gate, equipment, clock } = parts;
