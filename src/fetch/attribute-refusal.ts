@@ -2,7 +2,7 @@
  * What a bare 403 means: neither a customer action nor a reason is named, so the organization is looked at once. A
  * refusal is never laid on an organization that this user does not see.
  */
-import type { Answer } from '../model/answer';
+import type { NoDocument } from '../model/answer';
 import type { Connection } from '../model/connection';
 import type { Caller } from './caller';
 import type { Forbidden } from './classify';
@@ -22,7 +22,7 @@ export async function attributeRefusal(
   connection: Connection,
   organizations: Organizations,
   caller: Caller,
-): Promise<Answer> {
+): Promise<NoDocument> {
   const { connectionId, message, client } = forbidden;
   if (owner.organizationId === null) {
     return { kind: client ? 'client-refused' : 'refused-unattributed', connectionId, message };

@@ -4,7 +4,7 @@
  * one that was wrong for a while, or grew, needs nobody to act. What cannot be read takes the place of nothing that could
  * be. What it names for authorization is told to the gate; until the application's own was read, what is documented.
  */
-import type { Answer } from '../model/answer';
+import type { NoDocument } from '../model/answer';
 import type { Connection } from '../model/connection';
 import { shownAddress, withAddress } from '../model/shown-address';
 import { typeNameOf } from '../model/type-name';
@@ -28,7 +28,7 @@ export interface Catalog {
   unread: ReadonlyMap<string, string>;
 }
 
-export type CatalogResult = { catalog: Catalog } | { answer: Answer };
+export type CatalogResult = { catalog: Catalog } | { answer: NoDocument };
 
 export interface Catalogs {
   /** What is known already, without waiting; null when a read is needed. */
@@ -84,7 +84,7 @@ export function makeCatalogs(parts: CatalogsParts): Catalogs {
   /** The application's own names the authorization addresses of OAuth 1, and concerns no consent of another kind. */
   const needsApplication = ({ auth }: Connection) => auth === 'oauth1';
 
-  async function readApplication(connection: Connection, fresh: boolean): Promise<Answer | null> {
+  async function readApplication(connection: Connection, fresh: boolean): Promise<NoDocument | null> {
     const context = contextOf(null);
     if (isCurrent(context) && !fresh) return null;
     const result = await (fresh ? context.read.next() : readOrKeep(context));
@@ -93,7 +93,7 @@ export function makeCatalogs(parts: CatalogsParts): Catalogs {
     // No token was shown, so none is refused: the client is.
     if (result.answer.kind === 'reauthorize')
       return { kind: 'client-refused', connectionId, message: result.answer.message };
-    return { ...result.answer, connectionId } as Answer;
+    return { ...result.answer, connectionId } as NoDocument;
   }
 
   async function read(connection: Connection, fresh: boolean): Promise<CatalogResult> {

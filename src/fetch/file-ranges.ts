@@ -6,7 +6,7 @@
  */
 import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import type { Answer } from '../model/answer';
+import type { Answer, NoDocument } from '../model/answer';
 import { wordsIn } from '../model/answer-words';
 import { Problem } from '../model/problem';
 import type { FileContent, RawFault, RawRead } from '../model/provider-data';
@@ -14,6 +14,7 @@ import { shownAddress } from '../model/shown-address';
 import type { Line } from './ask';
 import { Attempt } from './attempt';
 import type { Callers } from './caller';
+import type { Forbidden } from './classify';
 import type { ReceivedHeaders } from './client';
 import type { Found } from './files';
 import type { Organizations } from './organizations';
@@ -53,7 +54,9 @@ function makeRanges(parts: RangeParts) {
       if (read === null) {
         const verdict = line.verdictOf(exchange, question);
         const caller = callers.within(attempt);
-        const answer = await answerOf(verdict as never, reach, parts.organizations, caller);
+        // Of what has the status of a document something was read.
+        const unread = verdict as NoDocument | Forbidden;
+        const answer = await answerOf(unread, reach, parts.organizations, caller);
         const fault = faultOf(answer, item.address, null);
         if (exchange.status !== null || exchange.wireBytes === 0 || !isUnfinished(answer)) return { fault };
         const came = exchange.wireBytes;

@@ -230,7 +230,7 @@ async function listingOf(
   let at: string | null = null;
   if (organizationId === null || fresh) {
     const catalog = await caller.catalog(connection, fresh);
-    if ('answer' in catalog) return { fault: faultOf(catalog.answer as never, null, null) };
+    if ('answer' in catalog) return { fault: faultOf(catalog.answer, null, null) };
     ({ links, unread, address: at } = catalog.catalog);
   }
   if (organizationId !== null) {

@@ -60,8 +60,7 @@ export async function* listEquipment(
     const { reach } = reached;
     // Only the catalog says which addresses are for authorization.
     const catalog = await caller.catalog(reach.connection, false);
-    if ('answer' in catalog)
-      return yield { fault: faultOf(catalog.answer as never, null, reach.organizationId) };
+    if ('answer' in catalog) return yield { fault: faultOf(catalog.answer, null, reach.organizationId) };
     for (const first of addressesOf(filter, reach, equipment)) {
       const walk = { first, operation: 'equipment-list', reach, caller, embeds: equipmentEmbeds } as const;
       for await (const line of itemsOf(parts, { ...walk, limits: equipmentLimits })) {
@@ -115,7 +114,7 @@ async function* listOld(
     const organizationId = reach.organizationId as string;
     const listed = await oldEquipment.listings(organizationId, reach.connection, caller);
     if ('answer' in listed) {
-      yield { fault: faultOf(listed.answer as never, null, organizationId) };
+      yield { fault: faultOf(listed.answer, null, organizationId) };
       continue;
     }
     // A number may be a machine's and an implement's, and in several organizations: each is a record of its own.

@@ -4,12 +4,12 @@
  * say; what it means is decided elsewhere.
  */
 import { addressBytesMax, isAddressBounded } from '../model/address-bytes';
-import type { Answer } from '../model/answer';
+import type { Answer, NoDocument } from '../model/answer';
 import { toldIn } from '../model/answer-words';
 import type { Connection } from '../model/connection';
 import type { ListingRequest } from '../model/sync';
 import type { Caller } from './caller';
-import type { Verdict } from './classify';
+import type { Forbidden } from './classify';
 import { equipmentEmbeds, fieldOperationEmbeds, withEmbeds } from './embed';
 import type { EquipmentAddresses } from './equipment-addresses';
 import type { Gate } from './gate';
@@ -241,7 +241,7 @@ function pathOf(address: string | null): string {
 }
 
 /** A refusal of a list is nobody's in particular: the client key's where it names that, else one of this list alone. */
-export function answerOfList(verdict: Exclude<Verdict, { kind: 'ok' }> | null): Answer | null {
+export function answerOfList(verdict: NoDocument | Forbidden | null): Answer | null {
   if (verdict?.kind !== 'forbidden') return verdict;
   const { connectionId, message, client } = verdict;
   return { kind: client ? 'client-refused' : 'no-access', connectionId, message };

@@ -2,7 +2,7 @@
  * The machine and implement endpoints before the equipment API: where an organization lists them, and where a record
  * with an id stands, as their relationships and links say it. Read only where the operator has chosen them.
  */
-import type { Answer } from '../model/answer';
+import type { NoDocument } from '../model/answer';
 import type { Connection } from '../model/connection';
 import type { Clock } from '../tools/clock';
 import { type AddressPattern, addressOf, believedForMs, patternOf } from './address-pattern';
@@ -37,7 +37,7 @@ export interface OldEquipment {
     organizationId: string,
     connection: Connection,
     caller: Caller,
-  ): Promise<{ addresses: string[]; refused: string[]; unshared: string[] } | { answer: Answer }>;
+  ): Promise<{ addresses: string[]; refused: string[]; unshared: string[] } | { answer: NoDocument }>;
   /**
    * Where a record may stand: among the machines, then among the implements. `kind`: it was one of these when it was last
    * seen; null: that is not known. `fresh`: links have moved since. `unseen`: it may stand elsewhere, where nothing could
@@ -47,7 +47,7 @@ export interface OldEquipment {
     sought: SoughtRecord,
     connection: Connection,
     caller: Caller,
-  ): Promise<{ urls: URL[]; unseen: Unseen | null } | { answer: Answer }>;
+  ): Promise<{ urls: URL[]; unseen: Unseen | null } | { answer: NoDocument }>;
 }
 
 export type OldKind = (typeof rels)[number];
@@ -170,7 +170,7 @@ function makeLookAny({ gate, pages, organizations }: OldEquipmentParts) {
   async function lookAny(
     sought: Omit<SoughtRecord, 'fresh'>,
     looking: Looking,
-  ): Promise<Found | { answer: Answer }> {
+  ): Promise<Found | { answer: NoDocument }> {
     const { connection, caller, way } = looking;
     const { organizationId } = sought;
     if (organizationId !== null) {

@@ -2,7 +2,7 @@
  * Organizations as the provider lists them to one user, blocked and unconnected ones too: the listing page by page, and
  * one of them by its id. Addresses come from the catalog and from the items' own links.
  */
-import type { Answer } from '../model/answer';
+import type { NoDocument } from '../model/answer';
 import type { Connection } from '../model/connection';
 import { pageAddress } from '../model/page-address';
 import { shownAddress } from '../model/shown-address';
@@ -42,7 +42,7 @@ export interface OrganizationSeen {
 }
 
 /** `organization` is null when the complete listing does not hold it: this user does not see it. */
-export type OrganizationResult = { organization: OrganizationSeen | null } | { answer: Answer };
+export type OrganizationResult = { organization: OrganizationSeen | null } | { answer: NoDocument };
 
 export interface Organizations {
   /**
@@ -169,13 +169,13 @@ function organizationOf(value: unknown, address: string): OrganizationSeen | nul
   };
 }
 
-function unlisted(reason: 'call-failed' | 'no-listing', detail: string, verdict: Answer | null): Page {
+function unlisted(reason: 'call-failed' | 'no-listing', detail: string, verdict: NoDocument | null): Page {
   return {
     partial: true,
     reason,
     detail,
     page: 0,
     address: null,
-    verdict: verdict as Exclude<Answer, { kind: 'ok' }> | null,
+    verdict,
   };
 }

@@ -3,13 +3,14 @@
  * followed in circles or without end. A listing that could not be followed to its end says so as its last item; it is
  * never taken as all there is.
  */
+import type { NoDocument } from '../model/answer';
 import { toldIn, wordsIn } from '../model/answer-words';
 import type { Connection } from '../model/connection';
 import { idCharactersMax, idText } from '../model/id-text';
 import { shownAddress } from '../model/shown-address';
 import { typeNameOf } from '../model/type-name';
 import type { Question } from './ask';
-import type { Verdict } from './classify';
+import type { Forbidden, Verdict } from './classify';
 import type { Admission, Gate } from './gate';
 import { linksOf, unreadLinkOf, unreadLinksOf } from './links';
 import { makeSeen } from './seen-entries';
@@ -35,7 +36,7 @@ export interface PartialEnd {
   /** Where that page was asked for, or was said to be; null when it was what comes before the first. */
   address: string | null;
   /** What the failed call was answered; null for the other reasons. */
-  verdict: Exclude<Verdict, { kind: 'ok' }> | null;
+  verdict: NoDocument | Forbidden | null;
 }
 
 export interface WholePage {

@@ -2,7 +2,7 @@
  * Which organizations are asked for through which connections, and what a page or an answer that is not a document
  * becomes for whoever asked: a fault with its address. Each organization is asked for once, through one connection.
  */
-import type { Answer } from '../model/answer';
+import type { Answer, NoDocument } from '../model/answer';
 import { wordsIn } from '../model/answer-words';
 import type { Connection } from '../model/connection';
 import { missingConsents, refusedConsent } from '../model/missing-consents';
@@ -11,7 +11,7 @@ import { withoutAddresses } from '../model/without-addresses';
 import { attributeRefusal, type Owner } from './attribute-refusal';
 import type { Caller } from './caller';
 import { type Claim, chooseConnection } from './choose-connection';
-import type { Verdict } from './classify';
+import type { Forbidden } from './classify';
 import { withEmbeds } from './embed';
 import { linksOf, unreadLinkOf } from './links';
 import type { Operation, ProviderDoors } from './options';
@@ -84,10 +84,10 @@ export function openedOf(
   found: OrganizationResult,
   { connection, organizationId }: Reach,
 ): RawRead<OrganizationSeen> {
-  const closed = (answer: Exclude<Answer, { kind: 'ok' }>) => ({
+  const closed = (answer: NoDocument) => ({
     fault: faultOf(answer, null, organizationId),
   });
-  if ('answer' in found) return closed(found.answer as never);
+  if ('answer' in found) return closed(found.answer);
   const { organization } = found;
   if (organization === null) {
     const detail = `organization ${organizationId} is not listed to this user`;
@@ -209,24 +209,19 @@ async function faultOfPage(
 
 /** A verdict with a refusal laid where it belongs. */
 export async function answerOf(
-  verdict: Exclude<Verdict, { kind: 'ok' }>,
+  verdict: NoDocument | Forbidden,
   { connection, organizationId }: Reach,
   organizations: Organizations,
   caller: Caller,
-): Promise<Exclude<Answer, { kind: 'ok' }>> {
+): Promise<NoDocument> {
   if (verdict.kind !== 'forbidden') return verdict;
   const owner: Owner = { organizationId, certain: organizationId !== null };
   const answer = await attributeRefusal(verdict, owner, connection, organizations, caller);
-  // A refusal is never attributed to a success.
-  return answer as Exclude<Answer, { kind: 'ok' }>;
+  return answer;
 }
 
 /** A fault in words, from an answer about one address. */
-export function faultOf(
-  answer: Exclude<Answer, { kind: 'ok' }>,
-  address: string | null,
-  organizationId: string | null,
-): RawFault {
+export function faultOf(answer: NoDocument, address: string | null, organizationId: string | null): RawFault {
   return { answer, detail: wordsIn(answer) ?? answer.kind, address, organizationId };
 }
 

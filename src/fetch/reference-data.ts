@@ -48,7 +48,7 @@ export function makeReference(parts: ReferenceParts): Reference {
     const { doors, equipment } = parts;
     const caller = parts.caller();
     const catalog = await caller.catalog(reach.connection, false);
-    if ('answer' in catalog) return { fault: faultOf(catalog.answer as never, null, null) };
+    if ('answer' in catalog) return { fault: faultOf(catalog.answer, null, null) };
     const first = equipment.collection(names[kind]);
     const walk = { first, operation: 'equipment-reference', reach, caller, embeds: [] } as const;
     const values: RawItem[] = [];

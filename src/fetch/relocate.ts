@@ -3,7 +3,7 @@
  * time. The catalog is read again, and the resource is found by its id through relationships. Only after that may anyone
  * say that it is gone.
  */
-import type { Answer } from '../model/answer';
+import type { NoDocument } from '../model/answer';
 import type { Connection } from '../model/connection';
 import type { ResourceIdentity } from '../model/resource';
 import type { Clock } from '../tools/clock';
@@ -43,7 +43,7 @@ export interface Sought {
  * `withheld`: all that is shown to this user was read, and some is not shared with it or refused to it, or what is listed
  * is not there.
  */
-export type Located = { url: URL } | { absent: true } | { answer: Answer; withheld?: true };
+export type Located = { url: URL } | { absent: true } | { answer: NoDocument; withheld?: true };
 
 /**
  * Costs one catalog read, and one walk to the first field operation while no form of their addresses is known. Absence by

@@ -40,7 +40,7 @@ function makePlaces({ callers, timeoutMs, connectionOf }: SubscriptionParts) {
     fresh: boolean,
   ): Promise<RawRead<string>> {
     const result = await callers.alone(timeoutMs).catalog(connection, fresh);
-    if ('answer' in result) return { fault: faultOf(result.answer as never, null, null) };
+    if ('answer' in result) return { fault: faultOf(result.answer, null, null) };
     const address = result.catalog.links.get(relation);
     if (address !== undefined) return { value: address };
     // A catalog that was kept may be older than the relationship.

@@ -3,7 +3,7 @@
  * that says neither what it is nor where, a link that cannot be used. None of it is absence: who looks for a resource
  * waits for it. Pure.
  */
-import type { Answer } from '../model/answer';
+import type { NoDocument } from '../model/answer';
 import { wordsIn } from '../model/answer-words';
 import { linksOf, unreadLinkOf, unreadLinksOf } from './links';
 import type { OrganizationSeen } from './organizations';
@@ -20,7 +20,7 @@ import { answerOnTheWay, type Way, waitingAnswer } from './waiting-answer';
 
 /** `failed`: the provider did not answer with a page, so that more of the same kind is not asked for. */
 export interface Unseen {
-  answer: Answer;
+  answer: NoDocument;
   failed: boolean;
   /** What was expected and what came, and where that is known. */
   detail: string;
@@ -38,7 +38,7 @@ export function unsharedAs(detail: string, way: Way): Unseen {
 }
 
 /** A call on the way that was not answered as it should be. */
-export function unseenFor(answer: Answer): Unseen {
+export function unseenFor(answer: NoDocument): Unseen {
   return { answer, failed: true, detail: wordsIn(answer) ?? answer.kind };
 }
 
@@ -110,7 +110,7 @@ export function unseenItem(item: unknown, refusal: string, way: Way): Unseen {
 }
 
 /** A failure of one organization alone. */
-export function isLocal(answer: Answer): boolean {
+export function isLocal(answer: NoDocument): boolean {
   return (
     answer.kind === 'action-required' ||
     (answer.kind === 'transient' && answer.code === 'relocation-incomplete')

@@ -3,9 +3,9 @@
  * an address is gone or refused says nothing about the resource: it never becomes `gone`, `refused` or `no-access`, the
  * read waits instead. Pure.
  */
-import type { Answer } from '../model/answer';
+import type { NoDocument } from '../model/answer';
 import type { Cut } from './attempt';
-import type { Verdict } from './classify';
+import type { Forbidden } from './classify';
 
 /** What was asked for on the way: the code under which the read waits, and where. */
 export interface Way {
@@ -21,7 +21,7 @@ export interface Way {
 }
 
 /** A verdict other than `ok`, as an answer about the read. */
-export function answerOnTheWay(verdict: Exclude<Verdict, { kind: 'ok' }>, way: Way): Answer {
+export function answerOnTheWay(verdict: NoDocument | Forbidden, way: Way): NoDocument {
   switch (verdict.kind) {
     case 'gone':
     case 'not-modified':
@@ -39,7 +39,7 @@ export function answerOnTheWay(verdict: Exclude<Verdict, { kind: 'ok' }>, way: W
 }
 
 /** The attempt was cut while work that it shares with others went on. */
-export function cutOnTheWay(cut: Cut, way: Way): Answer {
+export function cutOnTheWay(cut: Cut, way: Way): NoDocument {
   if (cut === 'aborted') return { kind: 'aborted' };
   return { ...waitingAnswer(way, 'not within the time of the attempt'), code: 'deadline' };
 }

@@ -46,7 +46,7 @@ export function makeWriteDocument(parts: WriteParts): WriteDocument {
     try {
       const caller = callers.within(attempt);
       const catalog = await caller.catalog(connection, false);
-      if ('answer' in catalog) return { fault: faultOf(catalog.answer as never, null, organizationId) };
+      if ('answer' in catalog) return { fault: faultOf(catalog.answer, null, organizationId) };
       const admission = gate.admit(address);
       if (!admission.admitted) {
         const { code, detail } = admission;
@@ -59,8 +59,8 @@ export function makeWriteDocument(parts: WriteParts): WriteDocument {
       if (taken && exchange.body.length === 0) return { value: { location, body: null } };
       // What says something says it as a read does: a page of a gateway on the way is no word of the provider.
       const verdict = line.verdictOf(taken ? { ...exchange, status: 200 } : exchange, question);
-      if (taken && verdict.kind === 'ok') return { value: { location, body: verdict.document.body } };
-      const answer = await answerOf(verdict as never, reach, organizations, caller);
+      if (verdict.kind === 'ok') return { value: { location, body: verdict.document.body } };
+      const answer = await answerOf(verdict, reach, organizations, caller);
       return { fault: faultOf(answer, address, organizationId) };
     } finally {
       attempt.end();

@@ -2,7 +2,7 @@
  * From the provider's answer to how the task ends. Pure: the one place that says what each kind of answer means for a
  * task. Documents are judged elsewhere; an `ok` never comes here.
  */
-import type { Answer } from '../model/answer';
+import type { Answer, NoDocument } from '../model/answer';
 import { toldIn } from '../model/answer-words';
 import type {
   FinishedGone,
@@ -64,7 +64,7 @@ const attemptMsMax = 60_000;
  */
 export function decideEnding(
   task: TakenTask,
-  answer: Exclude<Answer, { kind: 'ok' }>,
+  answer: NoDocument,
   situation: EndingSituation,
   rules: EndingRules,
 ): Ending {

@@ -2,7 +2,7 @@
  * What a read tells of the provider as a whole, before it is judged for its task; and whether its origin is to be left
  * alone instead of being asked. What an answer means for the task is decided elsewhere.
  */
-import type { Answer } from '../model/answer';
+import type { Answer, NoDocument } from '../model/answer';
 import { unnamedRefusal } from '../model/answer-words';
 import type { DueProbe } from '../model/organization';
 import type { TakenTask } from '../model/task';
@@ -58,12 +58,7 @@ export function heldMs(asked: Asked, health: ProviderHealth, nowMs: number): num
  * Whatever was tried of what is left alone comes back when that is over, to be the next trial. A refused request waits in
  * the same way until its refusal is its own: a provider under maintenance refuses everybody.
  */
-export function paused(
-  asked: Asked,
-  answer: Exclude<Answer, { kind: 'ok' }>,
-  health: ProviderHealth,
-  nowMs: number,
-): Exclude<Answer, { kind: 'ok' }> {
+export function paused(asked: Asked, answer: NoDocument, health: ProviderHealth, nowMs: number): NoDocument {
   if (answer.kind !== 'transient' && answer.kind !== 'refused') return answer;
   const { code, detail, origin, connectionId } = answer;
   const reading = readingOf(asked, origin, connectionId);

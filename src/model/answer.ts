@@ -13,8 +13,10 @@ export interface ReadDocument {
   connectionId: string;
 }
 
-export type Answer =
-  | { kind: 'ok'; document: ReadDocument }
+export type Answer = { kind: 'ok'; document: ReadDocument } | NoDocument;
+
+/** What came instead of a document. */
+export type NoDocument =
   /** 304 to a question for what changed only. */
   | { kind: 'not-modified'; connectionId: string }
   /** 404 or 410; `certain` for 410. `named`: which resource its address names, where nothing but the address tells. */

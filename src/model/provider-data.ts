@@ -2,7 +2,7 @@
  * What people and commands read from the provider and write to it directly, in the shapes they see. Shapes only. A
  * listing is streamed, and what could not be read of it is one of its lines: it ends nothing else.
  */
-import type { Answer } from './answer';
+import type { NoDocument } from './answer';
 import type { ProblemCode } from './problem';
 
 /** Which equipment; empty lists and null mean any. */
@@ -52,7 +52,7 @@ export interface RawItem {
 /** Something that could not be read. */
 export interface RawFault {
   /** null: an answer came, but it was not what it should be. */
-  answer: Exclude<Answer, { kind: 'ok' }> | null;
+  answer: NoDocument | null;
   /** What was expected and what came; never a secret. */
   detail: string;
   address: string | null;
