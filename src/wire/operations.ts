@@ -4,7 +4,7 @@
  */
 import { alertsLease } from '../alert/leader';
 import { testSinks } from '../alert/test-sinks';
-import { canAskProvider, configView, type LoadedSettings } from '../config';
+import { canAskProvider, configView, type LoadedSettings, type Settings } from '../config';
 import type { Alert } from '../model/alert';
 import { Problem } from '../model/problem';
 import type { Store } from '../model/store';
@@ -14,6 +14,7 @@ import { type Api, type ApiDoors, makeApi } from '../operations/api';
 import { type CheckDoors, CheckFailure, runCheck } from '../operations/check';
 import { makeOperationsServer, type OperationsServer } from '../operations/server';
 import { attendance } from '../operations/unattended';
+import type { SecretBook } from '../subscribe/secret-book';
 import { systemClock } from '../tools/clock';
 import { makeRejudge } from '../webhook/rejudge';
 import type { Worker } from '../wire';
@@ -79,13 +80,9 @@ export function apiOf(
   writeAlert: ((alert: Alert) => void) | null = null,
   alone: Alone | null = null,
 ): Api {
-  const subscribing = (worker ?? alone?.own)?.subscribing ?? null;
-  const { eventTypes, ...webhook } = webhookOptions(loaded.settings, subscribing?.book);
-  const secrets = () => [
-    ...webhook.tokens().map(({ token }) => token),
-    ...webhook.authorizationValues(),
-    ...webhook.hmacSecrets(),
-  ];
+  const { settings } = loaded;
+  const own = worker ?? alone?.own ?? null;
+  const standIn = alone?.standIn ?? null;
   // As the metric counts: where no worker ever stood beside a receiver, for as long as that runs.
   const receives = worker === null && writeAlert !== null;
   const unattendedMs = async () => {
@@ -93,71 +90,107 @@ export function apiOf(
     if (freeMs !== null && freeMs > 0) await store.ready();
     return freeMs;
   };
-  const own = alone?.own ?? null;
-  const standIn = alone?.standIn ?? null;
-  const ownCheck = standIn?.hasConnections === false ? null : (own?.check ?? null);
-  const providerCheck = worker === null ? ownCheck : () => worker.checkProvider();
-  const sayOfStore = standIn?.sayOfStore ?? (() => takesWrites(store, loaded.settings));
+  const ownCheck = standIn?.hasConnections === false ? null : (alone?.own.check ?? null);
   return makeApi({
+    ...(worker === null ? ofNoWorker(settings, store, alone) : ofWorker(settings, store, worker)),
     store,
-    rejudge: makeRejudge(eventTypes, secrets),
-    released() {
-      worker?.pipeline.work.wake();
-      worker?.pipeline.probes.wake();
-    },
+    rejudge: rejudgeBy(settings, own?.subscribing.book),
     async probeNow(organizationId) {
       if (!(await store.requestProbe(organizationId, true))) return false;
       worker?.pipeline.probes.wake();
       // Beside no service nobody makes it.
       return writeAlert === null ? null : probeOutcome(store, organizationId, systemClock, probeWaitMs);
     },
-    async forget(organizationId) {
-      if (worker === null) return store.forgetOrganization(organizationId);
-      return worker.pipeline.access.forget(organizationId);
-    },
-    manageUrl: (organizationId) => worker?.book.manageUrl(organizationId) ?? null,
-    endConnection: async (organizationId) =>
-      (await (worker?.connecting ?? alone?.own)?.end(organizationId)) ?? false,
     check: () =>
       runCheck({
         ...checkDoors(
           loaded,
           { store, alerting: worker?.alerting ?? null },
-          sayOfStore,
-          providerCheck,
+          standIn?.sayOfStore ?? (() => takesWrites(store, settings)),
+          worker === null ? ownCheck : () => worker.checkProvider(),
           standIn === null ? unattendedMs : null,
         ),
-        kafka: kafkaDoor(loaded.settings, standIn?.isKnown === false ? null : store, store),
-        clockOffsetMs: (worker ?? own)?.clockOffsetMs ?? (() => null),
+        kafka: kafkaDoor(settings, standIn?.isKnown === false ? null : store, store),
+        clockOffsetMs: own?.clockOffsetMs ?? (() => null),
       }),
-    listAlerts: makeListAlerts(loaded.settings, store, worker, unattendedMs),
-    testAlerts: () => testAlerts(loaded.settings, writeAlert),
+    listAlerts: makeListAlerts(settings, store, worker, unattendedMs),
+    testAlerts: () => testAlerts(settings, writeAlert),
     config: () => configView(loaded),
-    connections: (worker === null ? alone?.own.connections : worker.connecting.api) ?? null,
-    subscriptions: subscribing?.api ?? null,
-    provider:
-      worker === null
-        ? (alone?.own.api ?? null)
-        : providerApiOf(
-            loaded.settings,
-            () => worker.data,
-            async () => void (await worker.book.sighted()),
-            store,
-            () => worker.pipeline.probes.wake(),
-          ),
-    sync: worker?.sync ?? alone?.sync ?? null,
-    replay: worker?.replay ?? alone?.replay ?? null,
-    async sandbox() {
-      if (worker !== null) return worker.meter.view();
-      const meter = meterOf(loaded.settings, store, () => {}, systemClock);
-      await meter.look();
-      return meter.view();
-    },
   });
 }
 
+/** What depends on who works here. */
+type WorkDoors = Pick<
+  ApiDoors,
+  | 'released'
+  | 'forget'
+  | 'manageUrl'
+  | 'endConnection'
+  | 'connections'
+  | 'subscriptions'
+  | 'provider'
+  | 'sync'
+  | 'replay'
+  | 'sandbox'
+>;
+
+function ofWorker(settings: Settings, store: Store, worker: Worker): WorkDoors {
+  const { pipeline, book, connecting, subscribing, sync, replay } = worker;
+  return {
+    released() {
+      pipeline.work.wake();
+      pipeline.probes.wake();
+    },
+    forget: (organizationId) => pipeline.access.forget(organizationId),
+    manageUrl: (organizationId) => book.manageUrl(organizationId),
+    endConnection: (organizationId) => connecting.end(organizationId),
+    connections: connecting.api,
+    subscriptions: subscribing.api,
+    provider: providerApiOf(
+      settings,
+      () => worker.data,
+      async () => void (await book.sighted()),
+      store,
+      () => pipeline.probes.wake(),
+    ),
+    sync,
+    replay,
+    sandbox: async () => worker.meter.view(),
+  };
+}
+
+/** Of a receiver, and of a command beside no service: what it has itself, as far as it has it. */
+function ofNoWorker(settings: Settings, store: Store, alone: Alone | null): WorkDoors {
+  return {
+    released() {},
+    forget: (organizationId) => store.forgetOrganization(organizationId),
+    manageUrl: () => null,
+    endConnection: async (organizationId) => (await alone?.own.end(organizationId)) ?? false,
+    connections: alone?.own.connections ?? null,
+    subscriptions: alone?.own.subscribing.api ?? null,
+    provider: alone?.own.api ?? null,
+    sync: alone?.sync ?? null,
+    replay: alone?.replay ?? null,
+    async sandbox() {
+      const meter = meterOf(settings, store, () => {}, systemClock);
+      await meter.look();
+      return meter.view();
+    },
+  };
+}
+
+/** `book`: the secrets that may change while the process runs; those of the settings when left out. */
+function rejudgeBy(settings: Settings, book?: SecretBook): ApiDoors['rejudge'] {
+  const { eventTypes, ...webhook } = webhookOptions(settings, book);
+  return makeRejudge(eventTypes, () => [
+    ...webhook.tokens().map(({ token }) => token),
+    ...webhook.authorizationValues(),
+    ...webhook.hmacSecrets(),
+  ]);
+}
+
 /** Throws what the store throws, and `CheckFailure` where it has grown to its bound: then no delivery is taken. */
-async function takesWrites(store: Store, settings: LoadedSettings['settings']): Promise<string> {
+async function takesWrites(store: Store, settings: Settings): Promise<string> {
   await store.ready('all');
   const { storeBytesMax, databaseUrl } = settings;
   if (storeBytesMax !== null && (await store.storeBytes()) >= storeBytesMax) {
@@ -168,7 +201,7 @@ async function takesWrites(store: Store, settings: LoadedSettings['settings']): 
 }
 
 /** In a receiver its log is no sink that anybody is paged by, and those of the workers need not be known there. */
-async function testAlerts(settings: LoadedSettings['settings'], writeAlert: ((alert: Alert) => void) | null) {
+async function testAlerts(settings: Settings, writeAlert: ((alert: Alert) => void) | null) {
   if (settings.role === 'receiver' && sinksOf(settings, null).length === 0)
     throw new Problem('command.refused', 'a receiver pages nobody: TRAMLINE_URL must name a worker');
   // Sinks of their own: what they remember of real alerts is not touched.
@@ -201,7 +234,7 @@ function checkDoors(
 
 /** `ends` null: what the store knows of Kafka cannot be read. */
 function kafkaDoor(
-  settings: LoadedSettings['settings'],
+  settings: Settings,
   ends: Pick<Store, 'topicEnds'> | null,
   alerts: Pick<Store, 'listAlerts'>,
 ): CheckDoors['kafka'] {

@@ -72,7 +72,12 @@ test('a store that hangs fails in its own line alone: what only it knows is left
   const book = { connections: () => [], sees: () => new Set<string>(), refresh: never };
   const client = { organizations: never } as unknown as Parameters<typeof checkConnections>[0];
   const checkProvider = () => checkConnections(client, book, { issuerTrouble: never });
-  const worker = { checkProvider, clockOffsetMs: () => null, connecting: {} } as unknown as Worker;
+  const worker = {
+    checkProvider,
+    clockOffsetMs: () => null,
+    connecting: {},
+    subscribing: {},
+  } as unknown as Worker;
   const receiver = createServer((_request, response) =>
     response.end('{"uptime":"2026-01-01T00:00:00Z","versionInfo":{}}'),
   );
@@ -109,7 +114,7 @@ test('a store that hangs fails in its own line alone: what only it knows is left
 test('a worker whose alerts could not be written tells what it remembers', async () => {
   const store = { leaseFreeMs: async () => 0, listAlerts: async () => [], ready: async () => {} };
   const alerting = { isBehind: () => true, remembered: () => [anAlert({ labels: { alertname: 'A' } })] };
-  const worker = { alerting, conditions: () => [], connecting: {} } as unknown as Worker;
+  const worker = { alerting, conditions: () => [], connecting: {}, subscribing: {} } as unknown as Worker;
   const names = (await apiOf(settings, store as unknown as Store, worker).alerts()).map(({ name }) => name);
   expect(names).toEqual(['TramlineStoreUnavailable', anAlert().name]);
 });
@@ -187,6 +192,7 @@ describe('while the store does not answer', () => {
       checkProvider: away,
       clockOffsetMs: () => null,
       connecting: {},
+      subscribing: {},
     }) as unknown as Worker;
   const listed = (worker: Worker | null) => apiOf(settings, store, worker, writeAlert).alerts();
 
@@ -263,7 +269,12 @@ describe('while the store does not answer', () => {
 test('a check of the provider tells a client key that is refused and reads without an answer, whatever a list is answered', async () => {
   const answer = { detail: 'answers for 1 connection', next: null };
   const clockOffsetMs = () => 0;
-  const worker = { checkProvider: async () => answer, clockOffsetMs, connecting: {} } as unknown as Worker;
+  const worker = {
+    checkProvider: async () => answer,
+    clockOffsetMs,
+    connecting: {},
+    subscribing: {},
+  } as unknown as Worker;
   const lineOf = async (...alerts: Alert[]) => {
     const store = { leaseFreeMs: async () => 0, listAlerts: async () => alerts, ready: async () => {} };
     const lines = await apiOf(settings, store as unknown as Store, worker, writeAlert).check();
@@ -298,7 +309,8 @@ test('a check of the provider tells a client key that is refused and reads witho
 test('a check of a receiver that has nothing to ask the provider with leaves that to a worker', async () => {
   const checkOf = async (more: Record<string, string>) => {
     const loaded = loadSettings('command', { ROLE: 'receiver', ...more });
-    const own = { check: () => Promise.reject(new Error('was asked')), clockOffsetMs: () => null };
+    const check = () => Promise.reject(new Error('was asked'));
+    const own = { check, clockOffsetMs: () => null, subscribing: {} };
     const store = { leaseFreeMs: async () => 0, listAlerts: async () => [], ready: async () => {} };
     const alone = { own: own as unknown as OwnProvider, sync: null, replay: null, standIn: null };
     const lines = await apiOf(loaded, store as unknown as Store, null, writeAlert, alone).check();
