@@ -129,32 +129,47 @@ async function receive(
   output: Output,
   clock: Clock,
 ): Promise<void> {
-  const { id, bytesMax, signal } = wanted;
-  const bytesOf = () => received.part?.bytes ?? 0;
+  const { signal } = wanted;
   let failures = 0;
-  while (bytesOf() !== received.bytesTotal && !signal.aborted) {
-    const before = bytesOf();
+  while (bytesOf(received) !== received.bytesTotal && !signal.aborted) {
+    const before = bytesOf(received);
     try {
-      const content =
-        received.bytesTotal < 0
-          ? await begin(wanted, received, provider)
-          : await provider.fileContent(id, before, received.version);
-      hold(received, content, bytesMax);
-      await write(wanted, received, content, output);
-      // A body that ends before its length was cut, however clean its end looks.
-      if (bytesOf() === before && before !== received.bytesTotal && !signal.aborted) {
-        const { address } = content;
-        throw new Problem('provider.unavailable', `expected bytes of the file, got none (${address})`);
-      }
+      await receiveAnswer(wanted, received, provider, output);
     } catch (error) {
       if (signal.aborted) return;
       // Before the first answer it is for the caller to choose another way to the provider; later that would begin anew.
       const isWaitedFor = received.bytesTotal < 0 ? isProblem(error, 'provider.unavailable') : isLost(error);
       if (!isWaitedFor) throw error;
-      failures = bytesOf() > before ? 1 : failures + 1;
+      failures = bytesOf(received) > before ? 1 : failures + 1;
       if (failures >= failuresMax) throw asProblem(error);
       await clock.wait(pauseMs * 2 ** failures, signal);
     }
+  }
+}
+
+function bytesOf({ part }: Received): number {
+  return part?.bytes ?? 0;
+}
+
+/** The next answer, as far as it comes. */
+async function receiveAnswer(
+  wanted: Placed,
+  received: Received,
+  provider: Pick<ProviderApi, 'fileContent'>,
+  output: Output,
+): Promise<void> {
+  const { id, bytesMax, signal } = wanted;
+  const before = bytesOf(received);
+  const content =
+    received.bytesTotal < 0
+      ? await begin(wanted, received, provider)
+      : await provider.fileContent(id, before, received.version);
+  hold(received, content, bytesMax);
+  await write(wanted, received, content, output);
+  // A body that ends before its length was cut, however clean its end looks.
+  if (bytesOf(received) === before && before !== received.bytesTotal && !signal.aborted) {
+    const { address } = content;
+    throw new Problem('provider.unavailable', `expected bytes of the file, got none (${address})`);
   }
 }
 
@@ -198,7 +213,7 @@ function hold(received: Received, content: FileContent, bytesMax: number): void 
   if (bytesTotal > bytesMax) {
     throw new Problem('command.refused', `the file has ${bytesTotal} bytes: see --bytes-max (${address})`);
   }
-  const bytes = received.part?.bytes ?? 0;
+  const bytes = bytesOf(received);
   if (from !== bytes) {
     const expected = `expected bytes from ${bytes}`;
     throw new Problem('provider.malformed', `${expected}, got them from ${from} (${address})`);

@@ -10,7 +10,7 @@ import type { Clock } from '../tools/clock';
 import { type AddressPattern, addressOf, believedForMs, patternOf } from './address-pattern';
 import type { Caller } from './caller';
 import type { EquipmentAddresses } from './equipment-addresses';
-import type { Gate } from './gate';
+import type { Admission, Gate } from './gate';
 import { linksOf, operationRels, unreadLinkOf, unreadLinksOf } from './links';
 import { type OrganizationSeen, type Organizations, organizationsOf } from './organizations';
 import { idOf, type Pages, withoutId } from './pages';
@@ -116,20 +116,13 @@ export function makeRelocate(parts: RelocateParts): Relocate {
       }
       const self = linksOf(step.item).get('self');
       const admission = gate.admit(self);
-      const own = step.id === sought.identity.id;
-      if (own && !admission.admitted) return unseenItem(step.item, admission.detail, way);
       const pattern = admission.admitted ? patternOf(self, step.id, step.owners) : null;
       if (pattern !== null) {
         const { shown = new Map() } = learned.get(connectionId) ?? {};
         learned.set(connectionId, { version, learnedAtMs: clock.nowMs(), pattern, shown });
         noteShown(shown, step.owners[0], step.ids);
       }
-      if (own && admission.admitted) {
-        if (admission.url.href !== sought.tried.href) return { url: admission.url };
-        // List and address speak against each other: the one that is behind will follow.
-        const detail = 'it is listed at the address that answered as if it were gone';
-        return { answer: waitingAnswer(way, detail), withheld: true };
-      }
+      if (step.id === sought.identity.id) return listedAt(admission, step.item, sought, way);
       // On a page that holds it, its own entry says where it stands.
       if (pattern === null || step.ids.has(sought.identity.id)) continue;
       const located = locatedBy(pattern, sought);
@@ -154,6 +147,15 @@ export function makeRelocate(parts: RelocateParts): Relocate {
     if (located !== null && ('url' in located || missed)) return located;
     return walk({ version, absentByForm: located !== null }, sought, connection, caller);
   };
+}
+
+/** What its own entry says of where it stands. */
+function listedAt(admission: Admission, item: unknown, { tried }: Sought, way: Way): Located {
+  if (!admission.admitted) return unseenItem(item, admission.detail, way);
+  if (admission.url.href !== tried.href) return { url: admission.url };
+  // List and address speak against each other: the one that is behind will follow.
+  const detail = 'it is listed at the address that answered as if it were gone';
+  return { answer: waitingAnswer(way, detail), withheld: true };
 }
 
 interface Operation {

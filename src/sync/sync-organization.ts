@@ -70,13 +70,7 @@ async function syncFields(walk: Walk, place: Place): Promise<End> {
   const notFound = new Set<string>();
   for (let tries = 1; ; tries += 1) {
     const address = links.get('fields');
-    const broken = unread.get('fields') ?? unread.get('');
-    if (address === undefined && broken !== undefined) {
-      const detail = `its organization: ${broken} (malformed-entry)`;
-      await leaveUnread(walk, opened, { reason: 'malformed-entry', detail, answer: null });
-      return 'partial';
-    }
-    if (address === undefined) return notShared(walk, opened, 'it is not shared with this user');
+    if (address === undefined) return withoutFields(walk, opened, unread);
     const ended = await walkFields(walk, place, {
       listingId: opened.id,
       revision: own.revision,
@@ -85,8 +79,11 @@ async function syncFields(walk: Walk, place: Place): Promise<End> {
       notFound,
       last: tries >= fieldWalksMax,
     });
-    if (ended === 'ended') break;
     if (ended === 'partial') return 'partial';
+    if (ended === 'ended') {
+      await endListing(walk, opened, own.revision, connectionId);
+      return 'whole';
+    }
     // What was not found may have moved: its address of today is with the organization. What was read stays read.
     from = null;
     walk.progress.withdraw(opened.scope);
@@ -100,8 +97,19 @@ async function syncFields(walk: Walk, place: Place): Promise<End> {
     }
     ({ links, unread } = today.organization);
   }
-  await endListing(walk, opened, own.revision, connectionId);
-  return 'whole';
+}
+
+/** No link leads to its fields: they are not shared, or that link cannot be read. */
+async function withoutFields(
+  walk: Walk,
+  opened: ListingName,
+  unread: ReadonlyMap<string, string>,
+): Promise<End> {
+  const broken = unread.get('fields') ?? unread.get('');
+  if (broken === undefined) return notShared(walk, opened, 'it is not shared with this user');
+  const detail = `its organization: ${broken} (malformed-entry)`;
+  await leaveUnread(walk, opened, { reason: 'malformed-entry', detail, answer: null });
+  return 'partial';
 }
 
 /** Another user may see it: links depend on what each may do. */
