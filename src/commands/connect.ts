@@ -10,6 +10,7 @@ import { Problem } from '../model/problem';
 import { type Carried, carriedAnswer } from './carried-answer';
 import { type Action, type CommandContext, type Via, withApiOrNewStore } from './context';
 import { exitCodes } from './exit-code';
+import { firstNamed } from './first-named';
 import { shortTime } from './output';
 
 interface ConnectOptions {
@@ -126,9 +127,8 @@ function tell({ output }: CommandContext, consent: ConsentView): number {
 
 /** The provider need not say who consented; what the new token is shown may tell. */
 function unseenSentence(user: string, unseen: string[]): string {
-  const more = unseen.length > namedMax ? ` and ${unseen.length - namedMax} more` : '';
   return (
-    `tramline: The new token is not shown ${unseen.slice(0, namedMax).join(', ')}${more}, which this connection ` +
+    `tramline: The new token is not shown ${firstNamed(unseen, namedMax)}, which this connection ` +
     `saw before. If somebody else than ${user} consented, let ${user} sign in at the provider and connect again.`
   );
 }

@@ -9,6 +9,7 @@ import { shellValue } from '../model/shell-word';
 import { withoutAddresses } from '../model/without-addresses';
 import { type Action, allPages, type CommandContext, withApi } from './context';
 import { exitCodes } from './exit-code';
+import { firstNamed } from './first-named';
 import { type Column, shortTime } from './output';
 
 const columns: Column<ConnectionView>[] = [
@@ -79,8 +80,7 @@ export function showUnattended(
   { subscriptions = [] }: Pick<RevokedView, 'subscriptions'>,
 ): void {
   if (subscriptions.length === 0) return;
-  const more = subscriptions.length - namedMax;
-  const named = `${subscriptions.slice(0, namedMax).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+  const named = firstNamed(subscriptions, namedMax);
   output.prose(
     '',
     `What was subscribed with it is looked after no more, unless another connection lists it: ${named}`,

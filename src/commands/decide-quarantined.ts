@@ -11,6 +11,7 @@ import { shellWord } from '../model/shell-word';
 import { NobodyListens } from './client';
 import { type Action, allPages, type CommandContext, withApi } from './context';
 import { exitCodes } from './exit-code';
+import { firstNamed } from './first-named';
 import type { Output } from './output';
 
 interface Options {
@@ -180,18 +181,16 @@ function tell(
 ): void {
   const are = done === 1 ? 'is' : 'are';
   output.line(`${done} ${are} ${verb === 'release' ? 'due again' : 'given up, on record'}.`);
-  if (missing.length > 0) output.prose('', `Nothing waits under ${named(missing)}.`);
+  if (missing.length > 0) output.prose('', `Nothing waits under ${firstNamed(missing, namedMax)}.`);
   if (refused.length > 0)
-    output.prose('', `${refused.length} cannot be released, only discarded: ${named(refused)}.`);
+    output.prose(
+      '',
+      `${refused.length} cannot be released, only discarded: ${firstNamed(refused, namedMax)}.`,
+    );
   if (refused.length > 0 && reason !== undefined)
     output.next(`To give them up, on record: tramline quarantine discard --reason ${shellWord(reason)}`);
   const left = verb === 'release' ? 'What waits, or was set aside anew' : 'What else waits';
   output.next(`${left}: tramline quarantine list`);
-}
-
-function named(ids: string[]): string {
-  const more = ids.length - namedMax;
-  return ids.slice(0, namedMax).join(', ') + (more > 0 ? ` and ${more} more` : '');
 }
 
 async function release({ output }: CommandContext, api: Api, id: string): Promise<number> {

@@ -7,6 +7,7 @@ import { Problem } from '../model/problem';
 import type { Listed, ListingFault } from '../model/provider-data';
 import { withAddress } from '../model/shown-address';
 import { exitCodeOf, exitCodes } from './exit-code';
+import { firstNamed } from './first-named';
 import type { Column, Output } from './output';
 
 const rowsOfTable = 500;
@@ -87,10 +88,10 @@ function makeRepeats() {
     sentences: () =>
       [...first.values()].flatMap(({ organizationId, others }) => {
         if (others.length === 0) return [];
-        const more = others.length > namedMax ? ` and ${others.length - namedMax} more` : '';
-        const named = others.slice(0, namedMax).join(', ') + more;
         const whose = others.length === 1 ? 'organization' : 'organizations';
-        return [`tramline: ${whose} ${named}: the same as of organization ${organizationId}`];
+        return [
+          `tramline: ${whose} ${firstNamed(others, namedMax)}: the same as of organization ${organizationId}`,
+        ];
       }),
   };
 }
