@@ -9,7 +9,7 @@ import { shownAddress } from '../model/shown-address';
 import type { ListedPage, ListingRequest, OpenedListing } from '../model/sync';
 import type { Item, ItemsPage, PartialEnd, SyncDoors } from './doors';
 import { judgePage, summariesOf } from './judge-page';
-import { hearServed, inTurn, type Reading, type Tries, waitOut } from './walk';
+import { hearServed, inTurn, type RunContext, type Tries, waitOut } from './walk';
 
 /** A listing whose items are documents. */
 export interface DocumentListing {
@@ -59,10 +59,10 @@ const tooLarge = 'body-too-large';
  * Throws what the store throws. A list that changed meanwhile is begun again once, without pages up to 1,000 items; one
  * of which a later page is not found, 3 times.
  */
-export async function readListing(reading: Reading, listing: DocumentListing): Promise<ReadEnd> {
+export async function readListing(context: RunContext, listing: DocumentListing): Promise<ReadEnd> {
   const { opened, of } = listing;
-  const { full } = reading.progress.wanted;
-  const asked = askedOf(reading, listing);
+  const { full } = context.progress.wanted;
+  const asked = askedOf(context, listing);
   // Where tokens are given at all: the equipment API has none.
   const known = full || opened.changeToken?.asked !== asked ? '' : opened.changeToken.token;
   const changeToken = of.what === 'field-operations' ? known : null;
@@ -72,14 +72,14 @@ export async function readListing(reading: Reading, listing: DocumentListing): P
   const state: State = { revision: listing.revision, items: 0, nowhere: null, changes: 0, moves: 0 };
   const tries: Tries = { failures: 0, waits: 0 };
   for (;;) {
-    const partial = await readPages(reading, listing, pass, state);
+    const partial = await readPages(context, listing, pass, state);
     if (partial === null) return { end: 'whole' };
     const { answer, reason, detail } = partial;
     const again =
       askOtherwise(partial, pass, state) ||
-      (!reading.signal.aborted && (await waitOut(reading, answer, tries)));
+      (!context.signal.aborted && (await waitOut(context, answer, tries)));
     if (!again) return { end: 'partial', reason, detail, answer };
-    if (reading.signal.aborted)
+    if (context.signal.aborted)
       return { end: 'partial', reason, detail: 'the run was stopped', answer: null };
   }
 }
@@ -124,44 +124,44 @@ function beginAnew(pass: Pass, more: Partial<Pass>): void {
 }
 
 /** A token is the answer to one question of one user; in other units each document is another one. */
-function askedOf({ options: { units } }: Reading, { connectionId, of }: DocumentListing): string {
+function askedOf({ options: { units } }: RunContext, { connectionId, of }: DocumentListing): string {
   return `${connectionId} ${of.what === 'equipment' ? of.organizationId : of.address} ${units}`;
 }
 
 /** null when the listing came to its end; `pass.from` is then, and otherwise, where it stands. */
 async function readPages(
-  reading: Reading,
+  context: RunContext,
   listing: DocumentListing,
   pass: Pass,
   state: State,
 ): Promise<PartialEnd | null> {
-  const { doors, signal } = reading;
+  const { doors, signal } = context;
   const { connectionId, of } = listing;
   const forbidden = forbiddenBy(doors);
   if (forbidden !== null) return forbidden;
   const { from, changeToken, unpaged } = pass;
   const request = { connectionId, of, from, changeToken, unpaged };
-  const pages = inTurn(reading, doors.provider.listing(request, signal));
+  const pages = inTurn(context, doors.provider.listing(request, signal));
   try {
-    return await finishPages(reading, listing, pages, pass, state);
+    return await finishPages(context, listing, pages, pass, state);
   } finally {
     await pages.return?.(undefined);
   }
 }
 
 async function finishPages(
-  reading: Reading,
+  context: RunContext,
   listing: DocumentListing,
   pages: AsyncIterator<ItemsPage>,
   pass: Pass,
   state: State,
 ): Promise<PartialEnd | null> {
-  const { counts } = reading.progress;
+  const { counts } = context.progress;
   for (;;) {
-    const page = await reading.ask(() => nextOf(pages));
+    const page = await context.ask(() => nextOf(pages));
     if (page === null)
       return { partial: true, reason: 'malformed-page', detail: 'no page came', answer: null };
-    if (page.partial) return finishUnread(reading, listing, page, state);
+    if (page.partial) return finishUnread(context, listing, page, state);
     counts.pages += 1;
     counts.calls += 1;
     state.items += page.items.length;
@@ -173,41 +173,41 @@ async function finishPages(
       const changed = behind?.partial === true ? behind : null;
       // With an end that is partial there is none: what is missing would be in no list after the new token.
       await finish(
-        reading,
+        context,
         listing,
         page,
         state,
-        changed === null ? endOf(reading, listing, pass) : { next },
+        changed === null ? endOf(context, listing, pass) : { next },
       );
       pass.from = null;
       return changed ?? state.nowhere;
     }
-    await finish(reading, listing, page, state, { next });
+    await finish(context, listing, page, state, { next });
     pass.from = next;
-    const forbidden = forbiddenBy(reading.doors);
+    const forbidden = forbiddenBy(context.doors);
     if (forbidden !== null) return forbidden;
   }
 }
 
 /** What no page came for: nothing changed, or why not. */
 async function finishUnread(
-  reading: Reading,
+  context: RunContext,
   listing: DocumentListing,
   page: PartialEnd,
   state: State,
 ): Promise<PartialEnd | null> {
-  const { counts } = reading.progress;
+  const { counts } = context.progress;
   if (page.answer !== null) counts.calls += 1;
   if (page.answer?.kind !== 'not-modified') return page;
   counts.pages += 1;
   const { changeToken } = listing.opened;
-  await finish(reading, listing, null, state, { end: true, whole: false, changeToken });
+  await finish(context, listing, null, state, { end: true, whole: false, changeToken });
   return null;
 }
 
-function endOf(reading: Reading, listing: DocumentListing, pass: Pass): ListedPage['after'] {
+function endOf(context: RunContext, listing: DocumentListing, pass: Pass): ListedPage['after'] {
   const changesOnly = pass.changeToken !== null && pass.changeToken !== '';
-  const changeToken = pass.given === null ? null : { token: pass.given, asked: askedOf(reading, listing) };
+  const changeToken = pass.given === null ? null : { token: pass.given, asked: askedOf(context, listing) };
   return {
     end: true,
     whole: !changesOnly && pass.whole,
@@ -227,17 +227,17 @@ async function nextOf(pages: AsyncIterator<ItemsPage>): Promise<ItemsPage | null
 }
 
 async function finish(
-  reading: Reading,
+  context: RunContext,
   listing: DocumentListing,
   page: WholePage | null,
   state: State,
   after: ListedPage['after'],
 ): Promise<void> {
-  const { doors, progress, run } = reading;
+  const { doors, progress, run } = context;
   const { opened, connectionId } = listing;
   const { counts } = progress;
-  hearServed(reading, opened);
-  const judged = page === null ? nothing : await judgedOf(reading, listing, page, state);
+  hearServed(context, opened);
+  const judged = page === null ? nothing : await judgedOf(context, listing, page, state);
   const result = await doors.store.finishPage({
     run,
     listingId: opened.id,
@@ -259,7 +259,7 @@ const nothing = { drafts: [], hints: [] };
 
 /** Empties the page, so that its documents are not held while what they came to is written and the next is asked for. */
 async function judgedOf(
-  { doors, progress, run }: Reading,
+  { doors, progress, run }: RunContext,
   { kind, opened, connectionId }: DocumentListing,
   page: WholePage,
   state: State,

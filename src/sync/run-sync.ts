@@ -13,7 +13,7 @@ import {
   mustGoOn,
   organizationToday,
   type Place,
-  type Reading,
+  type RunContext,
   RunStopped,
   type Tries,
   troubleOf,
@@ -37,11 +37,11 @@ interface Tour extends Walk {
 const notListed = 'no connection that sees it lists it';
 
 /** Throws `RunStopped`, and what the store throws. True when the wanted organization was seen, or all were wanted. */
-export async function runSync(reading: Reading): Promise<boolean> {
-  const { doors, options, progress } = reading;
+export async function runSync(context: RunContext): Promise<boolean> {
+  const { doors, options, progress } = context;
   const { organizationId } = progress.wanted;
   const tour: Tour = {
-    ...reading,
+    ...context,
     slot: makeSlots(options.listingsAtOnce),
     unanswered: 0,
     unlisted: null,

@@ -9,7 +9,8 @@ import type { PartialEnd, SeenOrganization, SyncDoors, SyncOptions } from './doo
 import type { Progress } from './progress';
 import type { Slots } from './slots';
 
-export interface Reading {
+/** What each step of a run has at hand. */
+export interface RunContext {
   doors: SyncDoors;
   options: SyncOptions;
   progress: Progress;
@@ -19,7 +20,7 @@ export interface Reading {
   ask: Slots;
 }
 
-export interface Walk extends Reading {
+export interface Walk extends RunContext {
   /** Waits for a place among the listings in hand. */
   slot: Slots;
   /** Organizations that refused while they were listed. */
@@ -51,7 +52,7 @@ export function mustGoOn({ doors, signal, unanswered }: Walk): void {
 }
 
 /** Resolves when the provider may be asked: at once, or after the pause that it asked for, however long it has become. */
-async function passPause({ doors, progress, signal }: Reading): Promise<void> {
+async function passPause({ doors, progress, signal }: RunContext): Promise<void> {
   for (let leftMs = doors.coolDownMs(); leftMs > 0 && !signal.aborted; leftMs = doors.coolDownMs()) {
     progress.waitsUntilMs = doors.clock.nowMs() + leftMs;
     await doors.clock.wait(leftMs, signal);
@@ -61,13 +62,13 @@ async function passPause({ doors, progress, signal }: Reading): Promise<void> {
 
 /** The pages of a listing, none of them asked for in a pause. */
 export async function* inTurn<Page>(
-  reading: Reading,
+  context: RunContext,
   pages: AsyncIterable<Page>,
 ): AsyncGenerator<Page, void> {
   const all = pages[Symbol.asyncIterator]();
   try {
     for (;;) {
-      await passPause(reading);
+      await passPause(context);
       const { done, value } = await all.next();
       if (done === true) return;
       yield value;
@@ -81,13 +82,13 @@ export async function* inTurn<Page>(
  * An organization as it is listed to a connection's user today; what fails for the moment is asked for again. Bounds as
  * `waitOut` does.
  */
-export async function organizationToday(reading: Reading, id: string, connectionId: string) {
-  const { doors, signal } = reading;
+export async function organizationToday(context: RunContext, id: string, connectionId: string) {
+  const { doors, signal } = context;
   const tries: Tries = { failures: 0, waits: 0 };
   for (;;) {
-    await passPause(reading);
+    await passPause(context);
     const found = await doors.provider.organization(id, connectionId, signal);
-    if (!('answer' in found) || signal.aborted || !(await waitOut(reading, found.answer, tries)))
+    if (!('answer' in found) || signal.aborted || !(await waitOut(context, found.answer, tries)))
       return found;
   }
 }
@@ -102,11 +103,11 @@ export interface Tries {
  * Waits as long as the answer makes it sensible: later and later after failures, through the cool-down after a 429.
  * False, at once, for what does not pass by waiting, and when that was done often enough. At most 20 cool-downs.
  */
-export async function waitOut(reading: Reading, answer: Answer | null, tries: Tries): Promise<boolean> {
-  const { doors, options, signal } = reading;
+export async function waitOut(context: RunContext, answer: Answer | null, tries: Tries): Promise<boolean> {
+  const { doors, options, signal } = context;
   if (answer?.kind === 'rate-limited' && tries.waits < coolDownWaitsMax) {
     tries.waits += 1;
-    await passPause(reading);
+    await passPause(context);
     return true;
   }
   if (answer?.kind !== 'transient' || tries.failures >= options.repeatsMax) return false;
@@ -175,13 +176,13 @@ export async function leaveUnread(
 }
 
 /** A page came: where the client was refused it, what else waits since then may be read as well. */
-export function hearServed({ doors, progress }: Reading, { scope }: Pick<ListingName, 'scope'>): void {
+export function hearServed({ doors, progress }: RunContext, { scope }: Pick<ListingName, 'scope'>): void {
   if (progress.refused.delete(scope)) doors.clientServed();
 }
 
 /** Of a token that was shown, and refused; other answers say nothing of it. */
 export async function hearRefusedToken(
-  { doors }: Pick<Reading, 'doors'>,
+  { doors }: Pick<RunContext, 'doors'>,
   answer: Answer | null,
 ): Promise<void> {
   if (answer?.kind !== 'reauthorize' || answer.sealedToken === null) return;
