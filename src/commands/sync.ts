@@ -7,7 +7,7 @@ import type { Command } from 'commander';
 import type { Api } from '../model/api';
 import { Problem } from '../model/problem';
 import { shellWord } from '../model/shell-word';
-import type { SyncView } from '../model/sync';
+import type { SyncView, SyncWanted } from '../model/sync';
 import { mayComeBack } from './client';
 import { type Action, type CommandContext, withEquipment } from './context';
 import { exitCodes } from './exit-code';
@@ -15,11 +15,6 @@ import { exitCodes } from './exit-code';
 interface Options {
   organization?: string;
   full?: boolean;
-}
-
-interface Wanted {
-  organizationId: string | null;
-  full: boolean;
 }
 
 const lookMs = 250;
@@ -58,7 +53,7 @@ async function run(context: CommandContext, { organization, full }: Options): Pr
 async function follow(
   { output, clock }: CommandContext,
   api: Api,
-  wanted: Wanted,
+  wanted: SyncWanted,
   interrupted: AbortSignal,
   alone: boolean,
 ): Promise<SyncView> {
@@ -94,7 +89,7 @@ async function follow(
 }
 
 /** What a service that was away goes on with, or has ended by now; another run is begun only where it knows of neither. */
-async function goneOnWith(api: Api, left: SyncView, wanted: Wanted): Promise<SyncView> {
+async function goneOnWith(api: Api, left: SyncView, wanted: SyncWanted): Promise<SyncView> {
   const view = await api.sync(null);
   return left.run !== null && view.run === left.run ? view : api.startSync(wanted);
 }

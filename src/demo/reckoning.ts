@@ -3,8 +3,9 @@
  * it from the journal, and the newest event of each announced machine is held against what the provider holds now. Nothing
  * is counted from what was meant to happen, so this can fail, and the demonstration with it.
  */
+
+import type { StructuredEvent } from '../model/api';
 import type { Ledger } from '../model/ledger';
-import type { StructuredEvent } from '../operations/structured-event';
 import type { Pager } from './pager';
 import type { Stage } from './stage';
 import { termsPage, type World } from './story';

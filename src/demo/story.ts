@@ -4,10 +4,10 @@
  * only moves the provider and tells what the service then shows.
  */
 
+import type { StructuredEvent } from '../model/api';
 import { counted } from '../model/counted';
 import type { Ledger } from '../model/ledger';
 import type { OrganizationView } from '../model/organization';
-import type { StructuredEvent } from '../operations/structured-event';
 import type { Pager } from './pager';
 import type { Stage } from './stage';
 import type { Teller } from './tell';

@@ -44,8 +44,6 @@ import { makeRenewingLine } from './renewing-line';
 import { makeSigner } from './sign';
 import { makeSubscriptionCalls } from './subscriptions';
 
-export type { ReadRequest };
-
 /** A page of organizations; a partial end comes last and says that the listing was not followed to its end. */
 export type OrganizationsPage =
   | { partial: false; organizations: OrganizationSeen[] }

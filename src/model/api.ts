@@ -11,7 +11,7 @@ import type { ProviderApi } from './provider-data';
 import type { ReplayView, ReplayWanted } from './replay';
 import type { SandboxView } from './sandbox';
 import type { SubscriptionsApi } from './subscription';
-import type { SyncView } from './sync';
+import type { SyncView, SyncWanted } from './sync';
 
 /** Rows of one page, at most. */
 export const pageRowsMax = 1000;
@@ -133,7 +133,7 @@ export interface Api {
   /** What is read from the provider and written to it directly. */
   provider: ProviderApi;
   /** Begins a sync, or tells of the same one that is under way. */
-  startSync(wanted: { organizationId: string | null; full: boolean }): Promise<SyncView>;
+  startSync(wanted: SyncWanted): Promise<SyncView>;
   /** The sync that began then, while it is the last or the one before it; otherwise the one under way, else the last. */
   sync(startedAt: string | null): Promise<SyncView>;
   /** Begins a replay, or tells of the same one that is under way. */

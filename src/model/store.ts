@@ -36,6 +36,7 @@ import type {
   RunCounts,
   StandingOfRun,
   SyncRun,
+  SyncWanted,
 } from './sync';
 import type {
   FinishedGone,
@@ -307,7 +308,7 @@ export interface Alerts {
 /** Listings that find what was not notified, and the count of calls. */
 export interface Syncs {
   /** Goes on with the run for the same that was begun and not ended, else begins one; `organizationId` null: all. */
-  beginRun(wanted: { organizationId: string | null; full: boolean }): Promise<SyncRun>;
+  beginRun(wanted: SyncWanted): Promise<SyncRun>;
   /**
    * `whole`: nothing was left that could have been read at another time. A full one of all organizations then ends that
    * the store is behind its topics.

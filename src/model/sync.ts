@@ -5,6 +5,14 @@
 import type { EventDraft } from './event';
 import type { ResourceKind } from './resource';
 
+/** What a run is asked for. */
+export interface SyncWanted {
+  /** null: all that any connection sees. */
+  organizationId: string | null;
+  /** Without change tokens, and judging every document anew. */
+  full: boolean;
+}
+
 /** Counts of one run, as commands print them. */
 export interface SyncCounts {
   /** Resources that listings held. */

@@ -24,11 +24,9 @@ import type { SandboxView } from '../model/sandbox';
 import { shellWord } from '../model/shell-word';
 import type { Store } from '../model/store';
 import type { SubscriptionsApi } from '../model/subscription';
-import type { SyncView } from '../model/sync';
+import type { SyncView, SyncWanted } from '../model/sync';
 import { noProvider } from './provider-api';
 import { structuredEvent } from './structured-event';
-
-export type { Api } from '../model/api';
 
 /** What is shown of an alert. */
 export interface ShownAlert
@@ -79,7 +77,7 @@ export interface ApiDoors {
   provider: ProviderApi | null;
   /** null in a receiver, which asks the provider nothing. Throws `command.refused` while another is under way. */
   sync: {
-    begin(wanted: { organizationId: string | null; full: boolean }): SyncView | Promise<SyncView>;
+    begin(wanted: SyncWanted): SyncView | Promise<SyncView>;
     view(startedAt: string | null): SyncView;
   } | null;
   /** null in a receiver, which sends nothing. Throws `command.usage`, `command.refused`. */

@@ -5,8 +5,6 @@
 import type { StructuredEvent } from '../model/api';
 import type { PublishedEvent } from '../model/event';
 
-export type { StructuredEvent } from '../model/api';
-
 /** Of an event whose record cannot be read back, whatever it was. */
 const damagedType = 'io.tramline.damaged';
 

@@ -7,6 +7,7 @@ import {
   type SyncCounts,
   type SyncTrouble,
   type SyncView,
+  type SyncWanted,
   syncTroubles,
 } from '../model/sync';
 import { ListingCount } from './listing-count';
@@ -15,11 +16,6 @@ const namedMax = 100;
 /** An address, where a customer acts, and the provider's words. */
 const detailCharsMax = 1500;
 const refusalCharsMax = 300;
-
-export interface Wanted {
-  organizationId: string | null;
-  full: boolean;
-}
 
 /** `unlisted`: an organization that no listing holds, though all were read to their end; for who looks it may come later. */
 type LeftTrouble = SyncTrouble | 'unlisted';
@@ -62,7 +58,7 @@ export class Progress {
   #endedAtMs: number | null = null;
 
   constructor(
-    readonly wanted: Wanted,
+    readonly wanted: SyncWanted,
     readonly startedAtMs: number,
   ) {}
 

@@ -4,11 +4,11 @@
  * the next one.
  */
 import { isProblem, Problem } from '../model/problem';
-import type { ClientRefusal, LastRun, SyncView } from '../model/sync';
+import type { ClientRefusal, LastRun, SyncView, SyncWanted } from '../model/sync';
 import { type Clock, type Loop, makeLoop } from '../tools/clock';
 import type { SyncDoors, SyncOptions } from './doors';
 import { underLease } from './keep-lease';
-import { idleView, Progress, type Wanted } from './progress';
+import { idleView, Progress } from './progress';
 import { runSync } from './run-sync';
 import { makeSlots } from './slots';
 import { endOf, refusedIn, standingAfter } from './standing';
@@ -24,7 +24,7 @@ export interface ScheduleOptions extends SyncOptions {
 
 export interface Sync {
   /** Begins a run, or tells of the one for the same that is under way. Throws `command.refused` while another is. */
-  begin(wanted: Wanted): SyncView;
+  begin(wanted: SyncWanted): SyncView;
   /** The run that began then, while it is the last or the one before it; otherwise the one under way, or the last. */
   view(startedAt?: string | null): SyncView;
   /** What the client is refused, by scope, as far as this process's own run has come: the one under way, or the last. */
@@ -86,7 +86,7 @@ export function makeSync(doors: SyncDoors, options: ScheduleOptions, failed: (er
     progress.end('ended', missing, clock.nowMs());
   }
 
-  function begin(wanted: Wanted): SyncView {
+  function begin(wanted: SyncWanted): SyncView {
     if (current?.progress.state === 'running') {
       const { organizationId, full } = current.progress.wanted;
       if (organizationId !== wanted.organizationId || full !== wanted.full)
@@ -183,7 +183,7 @@ function makeBeginnings(clock: Clock): (last: LastRun | null) => number {
 export function nextOf(
   last: LastRun | null,
   at: { sinceMs: number; intervalMs: number; nowMs: number },
-): { wanted: Wanted; waitMs: 0 } | { wanted: null; waitMs: number } {
+): { wanted: SyncWanted; waitMs: 0 } | { wanted: null; waitMs: number } {
   if (last !== null && !last.ended) {
     const { organizationId, full } = last;
     return { wanted: { organizationId, full }, waitMs: 0 };

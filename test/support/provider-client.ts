@@ -1,7 +1,8 @@
 // A provider client with plain settings for suites of the fetch room: a provider that only nock or a loopback
 // server stands behind, one connection that sees one organization, a clock that stands still, and every call recorded.
 import type { Called, ProviderDoors, ProviderOptions } from '../../src/fetch/options';
-import { makeProviderClient, type ProviderClient, type ReadRequest } from '../../src/fetch/provider-client';
+import { makeProviderClient, type ProviderClient } from '../../src/fetch/provider-client';
+import type { ReadRequest } from '../../src/fetch/read-through';
 import type { Connection } from '../../src/model/connection';
 import type { EquipmentNames, EquipmentSought } from '../../src/model/equipment-names';
 import type { Clock } from '../../src/tools/clock';

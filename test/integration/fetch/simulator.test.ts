@@ -2,8 +2,8 @@
 // own implementation of RFC 5849 and shares no module with the client.
 
 import type { Called } from '../../../src/fetch/options';
-import type { ReadRequest } from '../../../src/fetch/provider-client';
 import { makeProviderClient, type ProviderClient } from '../../../src/fetch/provider-client';
+import type { ReadRequest } from '../../../src/fetch/read-through';
 import type { Connection } from '../../../src/model/connection';
 import { type Simulator, startSimulator } from '../../../src/simulator/simulator';
 import { systemClock } from '../../../src/tools/clock';

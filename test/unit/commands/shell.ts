@@ -4,8 +4,8 @@
 import { runCommandLine } from '../../../src/commands/command-line';
 import type { CommandDoors, StoreWish, TopicLine } from '../../../src/commands/context';
 import { type Environment, loadSettings } from '../../../src/config';
-import type { AlertTestLine, CheckLine } from '../../../src/model/api';
-import { type Api, makeApi } from '../../../src/operations/api';
+import type { AlertTestLine, Api, CheckLine } from '../../../src/model/api';
+import { makeApi } from '../../../src/operations/api';
 import { makeOperationsServer, type OperationsServer } from '../../../src/operations/server';
 import { unattendedAlert } from '../../../src/operations/unattended';
 import { idleView } from '../../../src/sync/progress';

@@ -1,6 +1,7 @@
 // The provider's words are kept and shown, so a credential that it quotes must not be among them; everything else that it
 // says, and every document, must come through as it is.
-import type { OrganizationsPage, ProviderClient, ReadRequest } from '../../../src/fetch/provider-client';
+import type { OrganizationsPage, ProviderClient } from '../../../src/fetch/provider-client';
+import type { ReadRequest } from '../../../src/fetch/read-through';
 import type { Answer } from '../../../src/model/answer';
 import type { Connection } from '../../../src/model/connection';
 import type { RawFault } from '../../../src/model/provider-data';
