@@ -19,7 +19,7 @@ const wantedSchema = z.strictObject({
   user: oneLine(256).nullable().default(null),
 });
 
-const deliverySchema = z.strictObject({
+const deliverySettingsSchema = z.strictObject({
   status: z.enum(['Active', 'Paused']).optional(),
   concurrentDeliveries: z.int().min(1).max(10).optional(),
   maxBatchSize: z.int().min(1).max(256).optional(),
@@ -82,7 +82,7 @@ export const subscriptionRoutes: Route[] = [
       subscriptions.setDelivery(
         bodyOf(
           asked,
-          deliverySchema,
+          deliverySettingsSchema,
           '{"status"?, "concurrentDeliveries"?, "maxBatchSize"?, "authorization"?}',
         ),
       ),
