@@ -130,29 +130,39 @@ export function healsInAMoment(code: string): boolean {
 export function describeError(error: unknown): { code: string; detail: string } {
   let broker = '';
   let name = '';
-  for (
-    let at = error, depth = 0;
-    isObject(at) && depth < 5;
-    at = at.cause ?? firstOf(at.errors), depth += 1
-  ) {
+  for (const at of causesOf(error)) {
     if (typeof at.broker === 'string') broker ||= ` at ${at.broker}`;
-    if (typeof at.type === 'string') return { code: at.type, detail: `${at.type}${broker}` };
-    if (at.name === 'KafkaJSRequestTimeoutError') return { code: timedOut, detail: `no answer${broker}` };
-    if (at.name === 'KafkaJSSASLAuthenticationError') {
-      return { code: 'SASL_AUTHENTICATION_FAILED', detail: `the login was refused${broker}` };
-    }
-    if (at.name === 'KafkaJSConnectionError' || at.name === 'KafkaJSConnectionClosedError') {
-      const reason = typeof at.code === 'string' ? at.code : '';
-      const code = certificateCode.test(reason) ? reason : connectionLost;
-      const why = reason || ownWords(at);
-      return { code, detail: `no connection${broker}${why && ` (${why})`}` };
-    }
-    // What kafkajs says of a broker whose connection ended before it knew what that one speaks.
-    if (at.message === 'Broker not connected')
-      return { code: connectionLost, detail: `no connection${broker}` };
+    const said = saidBy(at);
+    if (said !== null) return { code: said.code, detail: `${said.what}${broker}${said.why ?? ''}` };
     if (typeof at.name === 'string') name = at.name;
   }
   return { code: name || 'UNKNOWN', detail: `${name || 'an unknown error'}${broker}` };
+}
+
+/** What was thrown, and what led to it. */
+function* causesOf(error: unknown): Generator<Record<string, unknown>, void> {
+  let at = error;
+  for (let depth = 0; isObject(at) && depth < 5; depth += 1) {
+    yield at;
+    at = at.cause ?? firstOf(at.errors);
+  }
+}
+
+/** What this one says by itself; null where only what led to it does. */
+function saidBy(error: Record<string, unknown>): { code: string; what: string; why?: string } | null {
+  const { type, name, message } = error;
+  if (typeof type === 'string') return { code: type, what: type };
+  if (name === 'KafkaJSRequestTimeoutError') return { code: timedOut, what: 'no answer' };
+  if (name === 'KafkaJSSASLAuthenticationError')
+    return { code: 'SASL_AUTHENTICATION_FAILED', what: 'the login was refused' };
+  if (name === 'KafkaJSConnectionError' || name === 'KafkaJSConnectionClosedError') {
+    const reason = typeof error.code === 'string' ? error.code : '';
+    const code = certificateCode.test(reason) ? reason : connectionLost;
+    const why = reason || ownWords(error);
+    return { code, what: 'no connection', why: why && ` (${why})` };
+  }
+  // What kafkajs says of a broker whose connection ended before it knew what that one speaks.
+  return message === 'Broker not connected' ? { code: connectionLost, what: 'no connection' } : null;
 }
 
 const wordsCharsMax = 200;
