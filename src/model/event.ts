@@ -214,6 +214,8 @@ export interface OutboxRow {
 /** What a broker, or the embedded log, acknowledged. */
 export interface Acknowledgement {
   row: number;
+  /** Of what was sent: a failover that lost its row gives the number to another. Left out: whatever the row holds. */
+  eventId?: string;
   /** null for the embedded log. */
   partition: number | null;
   offset: string | null;

@@ -26,12 +26,12 @@ export function makeMarks(outbox: Outbox): Marks {
   return {
     acknowledged({ rows, topic, partition }, { firstOffset }) {
       if (firstOffset === null) {
-        for (const { row } of rows) unmarked.push({ row, partition: null, offset: null });
+        for (const { row, eventId } of rows) unmarked.push({ row, eventId, partition: null, offset: null });
         return;
       }
       const first = BigInt(firstOffset);
-      rows.forEach(({ row }, nth) => {
-        unmarked.push({ row, partition, offset: String(first + BigInt(nth)) });
+      rows.forEach(({ row, eventId }, nth) => {
+        unmarked.push({ row, eventId, partition, offset: String(first + BigInt(nth)) });
       });
       reached.push({ topic, partition, nextOffset: String(first + BigInt(rows.length)) });
     },

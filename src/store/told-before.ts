@@ -19,6 +19,11 @@ export interface ToldRow {
   firstOffset: string | null;
 }
 
+/** Whether `row` is what was sent, and none that has its number since a failover lost that one. */
+export function isSentRow(row: Readonly<Record<string, unknown>>, { eventId }: Acknowledgement): boolean {
+  return eventId === undefined || row.event_id === eventId;
+}
+
 /** `row` is the one that is acknowledged, by the names of its columns. */
 export function toldRow(
   row: Readonly<Record<string, unknown>>,

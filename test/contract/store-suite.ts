@@ -671,6 +671,16 @@ export function storeSuite(name: string, open: () => Promise<StoreUnderTest>): v
         ]);
       });
 
+      test('a row is marked sent with the event that it holds alone', async () => {
+        await publish('1', 'a');
+        const [row] = await records();
+        const sent = { row: row!.row, partition: 3, offset: '17' };
+        await store.markSent([{ ...sent, eventId: 'of-another' }]);
+        expect(await records()).toEqual([row]);
+        await store.markSent([{ ...sent, eventId: row!.eventId }]);
+        expect(await records()).toEqual([]);
+      });
+
       test('events of the embedded log go to Kafka later, a page at a time, in order, with the position they have', async () => {
         for (const content of ['a', 'b', 'c']) await publish('1', content);
         await publish('2', 'a');

@@ -9,7 +9,7 @@ import type { LeaseHeld } from '../../model/store';
 import type { KnownEnd } from '../../model/topic-end';
 import { isStranded, liveTopic } from '../live-topic';
 import { unsentCountedMax } from '../store-rules';
-import { type NextOffsetOf, type ToldRow, toldBefore, toldRow } from '../told-before';
+import { isSentRow, type NextOffsetOf, type ToldRow, toldBefore, toldRow } from '../told-before';
 import type { Context } from './context';
 import { insertEntries } from './quarantine-entries';
 import { isUnsent, lockReplaysOf, refuseAgain } from './refuse-again';
@@ -73,7 +73,7 @@ export async function markSent(
   const unsent = new Map(found.map((row) => [row.id as number, row]));
   const rows = [...told.values()].flatMap((acknowledged) => {
     const row = unsent.get(acknowledged.row);
-    return row === undefined ? [] : [toldRow(row, acknowledged)];
+    return row === undefined || !isSentRow(row, acknowledged) ? [] : [toldRow(row, acknowledged)];
   });
   const repeats = again ? rows : [];
   const known = toldBefore(repeats, await endsOf(context, repeats));

@@ -11,7 +11,7 @@ import { divideHeld } from '../held-topics';
 import { isStranded, liveTopic } from '../live-topic';
 import { type DamagedRow, publishedEvent, readableRows } from '../readable-rows';
 import { eventsBytesMax, unsentCountedMax } from '../store-rules';
-import { type ToldRow, toldBefore, toldRow } from '../told-before';
+import { isSentRow, type ToldRow, toldBefore, toldRow } from '../told-before';
 import type { Context } from './context';
 import type { Row } from './database';
 import { insertQuarantine } from './quarantine';
@@ -166,7 +166,7 @@ function unsentRow({ database }: Context, told: Acknowledgement): ToldRow | null
     'SELECT topic, event_id, position, partition, log_offset FROM outbox WHERE id = ? AND state = 0',
     told.row,
   );
-  return unsent === undefined ? null : toldRow(unsent, told);
+  return unsent === undefined || !isSentRow(unsent, told) ? null : toldRow(unsent, told);
 }
 
 function notePlace(

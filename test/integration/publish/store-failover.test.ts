@@ -2,6 +2,7 @@
 // what was written and lost there is read from the topic, and no number is given twice.
 // Method: one real broker and one real server. The replica is a copy of the database as it was before the last commits, and
 // takes its place under the store's verbs while the relay lives; the relay is stepped by hand.
+import { Problem } from '../../../src/model/problem';
 import type { Store } from '../../../src/model/store';
 import { kafkaTargetDefaults, makeKafkaTarget } from '../../../src/publish/kafka';
 import { makeRelay } from '../../../src/publish/relay';
@@ -86,6 +87,45 @@ describeWithNeighbour('Kafka and PostgreSQL', neighbours, 'a replica that lags t
       [2, 'b'],
       [3, 'c'],
     ]);
+    await relay.close();
+    await store.close();
+  });
+
+  test('what has the row of an event that was sent, and lost before it was marked, is sent as well', async () => {
+    const kafka = { brokers: cluster.brokers, clientId: 'tramline', tls: null, sasl: null };
+    const target = makeKafkaTarget(kafka, { ...kafkaTargetDefaults, clock, topics: [live] });
+    const relay = makeRelay(served, target, { ...relayDefaults, ends: served, clock, holder: 'two' });
+    const sendAll = async () => {
+      while ((await relay.step()) !== 'empty');
+    };
+    const primary = await server.createDatabase();
+    await serve(primary);
+    await hand.publish('11', 'a');
+    await sendAll();
+    await store.close();
+    await server.query(`CREATE DATABASE later_replica TEMPLATE ${primary}`);
+    await serve(primary);
+    await hand.publish('12', 'a');
+    const away = new Problem('store.unavailable', 'the server has ended');
+    const ended = Object.assign(Object.create(store), { markSent: () => Promise.reject(away) });
+    const primaryStore = store;
+    store = ended;
+    await expect(relay.step()).rejects.toBe(away);
+    await primaryStore.close();
+
+    await serve('later_replica');
+    laterMs += 2000;
+    await hand.publish('13', 'a');
+    await sendAll();
+    const records = await readTopic(cluster.brokers, live);
+    expect(records.map(({ key }) => String(key).split('/').at(-1)).filter((id) => id! > '10')).toEqual([
+      '11',
+      '12',
+      '13',
+    ]);
+    expect(
+      (await store.explain('4711/equipment/13'))?.steps.filter(({ step }) => step === 'sent'),
+    ).toHaveLength(1);
     await relay.close();
     await store.close();
   });
