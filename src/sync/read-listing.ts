@@ -178,11 +178,12 @@ async function finishPages(
         page,
         state,
         changed === null ? endOf(context, listing, pass) : { next },
+        pass.from,
       );
       pass.from = null;
       return changed ?? state.nowhere;
     }
-    await finish(context, listing, page, state, { next });
+    await finish(context, listing, page, state, { next }, pass.from);
     pass.from = next;
     const forbidden = forbiddenBy(context.doors);
     if (forbidden !== null) return forbidden;
@@ -232,6 +233,7 @@ async function finish(
   page: WholePage | null,
   state: State,
   after: ListedPage['after'],
+  from: string | null = null,
 ): Promise<void> {
   const { doors, progress, run } = context;
   const { opened, connectionId } = listing;
@@ -244,6 +246,7 @@ async function finish(
     revision: state.revision,
     connectionId,
     ...judged,
+    from,
     after: 'end' in after && state.nowhere !== null ? { next: null } : after,
   });
   state.revision = result.revision;

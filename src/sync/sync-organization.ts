@@ -147,6 +147,7 @@ async function walkFields(walk: Walk, place: Place, at: FieldsAt): Promise<'ende
   };
   let whole = true;
   let met = 0;
+  let asked = from;
   for await (const page of repeated(walk, ask)) {
     if (page.partial) {
       const mayHaveMoved = page.reason === 'changed-meanwhile' || page.answer?.kind === 'gone';
@@ -163,8 +164,9 @@ async function walkFields(walk: Walk, place: Place, at: FieldsAt): Promise<'ende
     whole &&= read;
     if (walk.refusing.has(id)) return 'partial';
     if (page.next === null || !whole) continue;
-    const after = { next: page.next };
-    await doors.store.finishPage({ run, listingId, revision, connectionId, drafts: [], hints: [], after });
+    const held = { from: asked, drafts: [], hints: [], after: { next: page.next } };
+    await doors.store.finishPage({ run, listingId, revision, connectionId, ...held });
+    asked = page.next;
   }
   return signal.aborted || !whole ? 'partial' : 'ended';
 }

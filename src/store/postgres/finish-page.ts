@@ -2,6 +2,7 @@
  * A page of a listing in one transaction, in sets: what it holds whole is finished, what it does not is made due, and the
  * listing's row moves on with it.
  */
+import { Problem } from '../../model/problem';
 import type { ListedPage, ListedResult } from '../../model/sync';
 import { isForgotten } from '../organization-row';
 import type { Context } from './context';
@@ -95,8 +96,22 @@ function countUnknown(page: ListedPage, slate: Slate, atAddress: Map<string, Tas
   return 2 * drafts.length + hints.length;
 }
 
-/** Another run may have begun the listing anew: then its place is that one's. */
-async function moveOn({ database }: Context, { run, listingId, after }: ListedPage): Promise<void> {
+/**
+ * Another run may have begun the listing anew: then its place is that one's. Throws `store.refused` where a failover lost pages
+ * before it since they were answered: behind them the listing's end would say that what they held is known.
+ */
+async function moveOn(context: Context, page: ListedPage): Promise<void> {
+  const { database } = context;
+  const { run, listingId, after, from = null } = page;
+  if (from !== null) {
+    const stands = await database.get(
+      'SELECT next_address AS at FROM listings WHERE id = $1 AND begun = $2 FOR NO KEY UPDATE',
+      listingId,
+      run,
+    );
+    if (stands !== undefined && stands.at !== from)
+      throw new Problem('store.refused', 'what this listing brought before was lost: it is read again');
+  }
   if ('next' in after) {
     await database.run(
       'UPDATE listings SET next_address = $1 WHERE id = $2 AND begun = $3',
