@@ -196,7 +196,14 @@ export class ReplayRunner {
     if (wanted.how === 'reads') selection.withReading = true;
     if (wanted.how === 'history' && leftAtMs !== null) selection.notSentBy = replay;
     const named = wanted.events === null ? null : new Set(wanted.events);
-    const pass = { progress, run, named, waitingKeys: new Set<string>(), unsent: Number.POSITIVE_INFINITY };
+    const pass = {
+      progress,
+      run,
+      named,
+      waitingKeys: new Set<string>(),
+      unsent: Number.POSITIVE_INFINITY,
+      reached: run.after,
+    };
     for await (const page of this.pages(selection, run)) await this.takePage(page, pass);
     if (!wanted.dryRun) await this.end(progress, replay);
   }
@@ -228,11 +235,13 @@ export class ReplayRunner {
       const rows = (how === 'history' ? events : newest).map(({ row }) => row);
       const step = {
         replay: run.replay,
+        from: pass.reached,
         after: Math.min(last, unsent - 1),
         counts: sumOf(run.counts, counts),
         lease: this.hold.held,
       };
       counts.replayed += await this.act(wanted, step, rows);
+      pass.reached = step.after;
     }
     // What is marked goes out, whatever becomes of this replay.
     progress.counts = counts;
@@ -267,6 +276,8 @@ interface Pass {
   waitingKeys: Set<string>;
   /** History is gone on with from here: what waited to be sent when its page was looked at is in it by then. */
   unsent: number;
+  /** The store has the replay's steps up to here. */
+  reached: number;
 }
 
 interface PagePart {

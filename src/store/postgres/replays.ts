@@ -236,9 +236,13 @@ async function newestOf({ database }: Context, rows: number[]): Promise<Row[]> {
  * Whether the step is the next one: its replay has not ended and is not further, and its lease is held now. Said in one
  * statement; the replay stays as it is until the end of the transaction.
  */
-async function mayMove({ database, nowMs }: Context, { replay, after, lease }: ReplayStep): Promise<boolean> {
+async function mayMove(
+  { database, nowMs }: Context,
+  { replay, from, after, lease }: ReplayStep,
+): Promise<boolean> {
   const next = await database.get(
     `SELECT 1 AS there FROM replays WHERE id = $1 AND ended_at IS NULL AND after_id <= $2
+       AND after_id = coalesce($6::bigint, after_id)
        AND ($3::text IS NULL OR EXISTS (SELECT 1 FROM leases l WHERE l.name = $3 AND l.holder = $4 AND l.until > $5))
      FOR NO KEY UPDATE`,
     replay,
@@ -246,6 +250,7 @@ async function mayMove({ database, nowMs }: Context, { replay, after, lease }: R
     lease?.name ?? null,
     lease?.holder ?? null,
     nowMs(),
+    from ?? null,
   );
   return next !== undefined;
 }
