@@ -136,8 +136,9 @@ async function readAll(
         withinMs = 0;
         break;
       }
+      const from = String(place.next);
       place.next = BigInt(page.nextOffset);
-      if (!(await heard(page))) return false;
+      if (!(await heard({ ...page, from }))) return false;
     }
   }
   return true;

@@ -5,6 +5,7 @@
  * other bytes. Replays are locked first, then organizations and tasks, then keys.
  */
 import { bytesHashOf } from '../../model/event';
+import { Problem } from '../../model/problem';
 import { partsOf } from '../../model/resource';
 import type { FoundPage, FoundRecord, KnownEnd } from '../../model/topic-end';
 import { keysNumberedTwice, lastRepeats, rowsToSendAgain, type SentRow } from '../written-again';
@@ -49,6 +50,7 @@ async function noteRecords(context: Context, page: FoundPage): Promise<number> {
   const { topic, partition, records } = page;
   const { database } = context;
   await lockOpenReplays(context);
+  await mustFollow(context, page);
   // A page that tells of it has no records: nothing is locked after that.
   const gone = await noteGone(context, page);
   const highest = new Map<string, number>();
@@ -114,6 +116,24 @@ async function noteRecords(context: Context, page: FoundPage): Promise<number> {
   await noteEnds(context, [{ ...page, last: records.at(-1) ?? null }]);
   if (others.size + gone > 0) await noteBehind(context);
   return others.size + gone;
+}
+
+/**
+ * Throws `store.unavailable` where a failover lost a page before it since that was noted, or another has noted one: read from
+ * where the store stands, nothing is left out.
+ */
+async function mustFollow({ database }: Context, { topic, partition, from }: FoundPage): Promise<void> {
+  if (from === undefined) return;
+  const known = await database.get(
+    'SELECT next_offset FROM topic_ends WHERE topic = $1 AND partition = $2 FOR NO KEY UPDATE',
+    topic,
+    partition,
+  );
+  if ((known?.next_offset ?? '0') === from) return;
+  throw new Problem(
+    'store.unavailable',
+    `${topic}-${partition} is not known up to ${from}: it is read again`,
+  );
 }
 
 /** The run moves on with each page: one that began before it cannot have judged what it holds. */

@@ -487,14 +487,31 @@ describe('reading on', () => {
   );
 
   test.each([
-    ['begins after the place that is known', '1', [{ nextOffset: '2', lost: 1 }, { nextOffset: '5' }]],
-    ['begins later, and nothing is known of it', null, [{ nextOffset: '2', lost: 2 }, { nextOffset: '5' }]],
-    ['begins where it is known to go on', '2', [{ nextOffset: '5' }]],
+    [
+      'begins after the place that is known',
+      '1',
+      [
+        { nextOffset: '2', lost: 1 },
+        { from: '2', nextOffset: '5' },
+      ],
+    ],
+    [
+      'begins later, and nothing is known of it',
+      null,
+      [
+        { nextOffset: '2', lost: 2 },
+        { from: '2', nextOffset: '5' },
+      ],
+    ],
+    ['begins where it is known to go on', '2', [{ from: '2', nextOffset: '5' }]],
     ['has lost what was read long ago', '5', []],
     [
       'ends before the place that is known',
       '6',
-      [{ nextOffset: '2', anotherLog: true }, { nextOffset: '5' }],
+      [
+        { nextOffset: '2', anotherLog: true },
+        { from: '2', nextOffset: '5' },
+      ],
     ],
   ])('how much is gone is said first of a log that %s', async (_what, nextOffset, heard) => {
     const told: object[] = [];
