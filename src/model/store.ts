@@ -354,7 +354,7 @@ export interface TopicEnds {
    * kept: it is told of when it is found elsewhere, or gone where it was notified. How many others there were.
    * Where records are `lost`, every key of the topic's kind goes on above all that it can have had, what is unsent of it is set aside,
    * all of it is published anew in the same way, and nothing that was sent is taken for the newest of its key. Of `anotherLog` keys go on above all that the former can have had, and what was never
-   * sent is set aside.
+   * sent is set aside. Throws `store.unavailable` where the store does not know the topic up to the page.
    */
   noteFound(page: FoundPage): Promise<number>;
   /** Whoever reads on has come to the end of the topics: tasks are taken again. */

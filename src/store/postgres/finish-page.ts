@@ -13,6 +13,7 @@ import { Slate } from './slate';
 import { lockTasks, nextTaskIds, type TaskRow } from './task-rows';
 import { isAnyUnclaimed, lockUnclaimed } from './unclaimed';
 
+/** Throws `store.refused` where a page before it was lost. */
 export async function finishPage(context: Context, asked: ListedPage): Promise<ListedResult> {
   const counts = { changed: 0, unchanged: 0, published: 0, left: 0 };
   const { forgotten, ...organizations } = await lockUnread(context, asked);

@@ -31,7 +31,10 @@ export async function topicEnds({ database }: Context): Promise<KnownEnd[]> {
   }));
 }
 
-/** Where records are lost the place moves last: whoever ends between does all of it again. */
+/**
+ * Where records are lost the place moves last: whoever ends between does all of it again. Throws `store.unavailable` where the
+ * store does not know the topic up to the page.
+ */
 export async function noteFound(inTransaction: InTransaction, page: FoundPage): Promise<number> {
   const { lost = 0 } = page;
   if (lost === 0) return inTransaction((context) => noteRecords(context, page));
