@@ -186,7 +186,9 @@ async function readOperations(
   { notFound, last }: FieldsAt,
 ): Promise<boolean | 'again'> {
   const { id } = place.organization;
-  const listed = fields.filter((field) => field.id !== null && field.operations !== null);
+  const withOperations = fields.filter((field) => field.id !== null && field.operations !== null);
+  // One that stands twice on the page has one list, in which two would be in each other's way.
+  const listed = [...new Map(withOperations.map((field) => [field.id, field])).values()];
   const names = listed.map((field) => ({ scope: `${id}/fields/${field.id}`, organizationId: id }));
   const { listings, revision } = await open(walk, names);
   walk.progress.listings.fieldsToCome(id, behind);

@@ -61,7 +61,8 @@ export function makeSync(doors: SyncDoors, options: ScheduleOptions, failed: (er
   async function work(progress: Progress, cut: AbortController): Promise<void> {
     try {
       const lease = { name: leaseName, holder, leaseMs };
-      const alone = await underLease(store, lease, clock, cut, () => runOnce(progress, cut.signal));
+      const run = cutByFailure(cut, () => runOnce(progress, cut.signal));
+      const alone = await underLease(store, lease, clock, cut, run);
       if (!alone) throw new RunStopped(elsewhere(await store.lastRun()));
     } catch (error) {
       const known = error instanceof RunStopped || isProblem(error);
@@ -130,6 +131,15 @@ export function makeSync(doors: SyncDoors, options: ScheduleOptions, failed: (er
       await Promise.all([current?.work, loop.stop()]);
     },
   };
+}
+
+/** What is still read beside what failed would be in the way of whoever has the lease next. A run that is stopped asks no more. */
+function cutByFailure(cut: AbortController, work: () => Promise<void>): () => Promise<void> {
+  return () =>
+    work().catch((error: unknown) => {
+      if (!(error instanceof RunStopped)) cut.abort();
+      throw error;
+    });
 }
 
 /** What was met in a run that was stopped here is in no standing yet. */

@@ -1,6 +1,7 @@
 // Goal: a run goes on past what fails, concludes nothing from what it could not read, and stops where it must.
 // Method: the real embedded store, a provider whose listings are scripted, a clock that stands still.
 import type { Answer } from '../../../src/model/answer';
+import { Problem } from '../../../src/model/problem';
 import type { ListedPage, ListingRequest, SyncEnd, SyncView } from '../../../src/model/sync';
 import type { Item, ItemsPage, PartialEnd, SeenOrganization, SyncDoors } from '../../../src/sync/doors';
 import { makeSlots } from '../../../src/sync/slots';
@@ -793,6 +794,35 @@ test('operations are listed field by field, and a field whose list is gone is lo
   });
   expect(await run()).toMatchObject({ state: 'ended', published: 1, partial: [] });
   expect(asked.filter((name) => name === 'fields')).toHaveLength(2);
+});
+
+test('a field that stands twice on a page has its operations listed once, by one', async () => {
+  const { run, asked } = stage({
+    fields: [[pageOf([item('f1', 'ops-1'), item('f1', 'ops-1')])]],
+    'ops-1': [[pageOf([item('o1')], 'p2'), pageOf([item('o2')])]],
+  });
+  expect(await run()).toMatchObject({ state: 'ended', listed: 2, published: 2, partial: [] });
+  expect(asked.filter((name) => name === 'ops-1')).toHaveLength(1);
+});
+
+test('what else a run reads is cut when it stops, so that whoever goes on with it reads alone', async () => {
+  const read: AbortSignal[] = [];
+  const script = { equipment: [[pageOf([item('1')])]], fields: [[pageOf([item('f1', 'ops-1')])]] };
+  const { doors, options } = stage(script);
+  const { provider, store } = doors;
+  const listing: SyncDoors['provider']['listing'] = (request, signal) => {
+    read.push(signal);
+    return provider.listing(request, signal);
+  };
+  const away = new Problem('store.unavailable', 'the server has ended');
+  const broken = Object.assign(Object.create(store), { finishPage: () => Promise.reject(away) });
+  const faults: unknown[] = [];
+  const parts = { ...doors, store: broken, provider: { ...provider, listing } };
+  const sync = makeSync(parts, options, (error) => faults.push(error));
+  sync.begin({ organizationId: null, full: false });
+  expect(await sync.ended()).toMatchObject({ state: 'stopped' });
+  expect(faults).toEqual([away]);
+  expect(read.map(({ aborted }) => aborted)).toEqual(read.map(() => true));
 });
 
 describe('operations whose list is not found, and fields of which one is not', () => {
