@@ -313,7 +313,7 @@ function historyOf(events: SelectedEvent[], waitingKeys: Set<string>): PagePart 
 
 /** Of a page: how many records, where the store took it. */
 function moved(replayed: number | null): number {
-  if (replayed === null) throw new Stopped('another process went on with it');
+  if (replayed === null) throw new Stopped('another process went on with it, or the store lost a step of it');
   return replayed;
 }
 
