@@ -8,7 +8,7 @@ import { Secret } from '../tools/secret';
 import type { Kind } from './accept';
 
 /** True for 127.0.0.0/8 and ::1 as literals, in the form that `URL.hostname` gives them. */
-export function isLoopbackLiteral(hostname: string): boolean {
+function isLoopbackLiteral(hostname: string): boolean {
   return hostname === '[::1]' || /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(hostname);
 }
 

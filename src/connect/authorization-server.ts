@@ -140,7 +140,7 @@ function makeEndpoints(options: AuthorizationServerOptions, calls: TokenCalls, c
     url: string,
     basic: boolean,
     form: [string, string][],
-    maySend?: () => boolean,
+    maySend: (() => boolean) | undefined,
   ): Promise<TokenReply> {
     const { clientKey, clientSecret } = options;
     const call = { method: 'POST', url, ...(maySend && { maySend }) } as const;

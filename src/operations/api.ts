@@ -156,7 +156,7 @@ export function makeApi(doors: ApiDoors): Api {
     config: async () => config(),
     connections: connections ?? noConnections,
     subscriptions: doors.subscriptions ?? noSubscriptions,
-    provider: provider ?? noProvider('this process does not ask the provider: a worker does'),
+    provider: provider ?? noProvider(),
     startSync: async (wanted) => (sync ?? noSyncs()).begin(wanted),
     sync: async (startedAt) => (sync ?? noSyncs()).view(startedAt),
     startReplay: async (wanted) => (replay ?? noReplays()).begin(wanted),

@@ -118,9 +118,9 @@ export function makeProviderApi(doors: ProviderApiDoors): ProviderApi {
 }
 
 /** For a process that cannot ask the provider: each of its calls throws `provider.unavailable`. */
-export function noProvider(detail: string): ProviderApi {
+export function noProvider(): ProviderApi {
   const refuse = async (): Promise<never> => {
-    throw new Problem('provider.unavailable', detail);
+    throw new Problem('provider.unavailable', 'this process does not ask the provider: a worker does');
   };
   // biome-ignore lint/correctness/useYield: it throws before its first line.
   async function* refuseList(): AsyncGenerator<never> {

@@ -2,15 +2,15 @@
 // Only rules follow this day; timestamps and token lifetimes follow the real clock. Nothing here answers a request.
 
 /** From this day calls with matrix paging parameters or the old paging header fail. */
-export const OLD_PAGING_FAILS = '2024-06-01';
+const OLD_PAGING_FAILS = '2024-06-01';
 /** The day `products` and `applicationProductTotals` were announced. The contract names no day: half a year before removal. */
 export const NEW_FIELDS_ANNOUNCED = '2024-01-10';
 /** From this day the deprecated field operation fields are gone and `products` may hold several entries. */
-export const OLD_FIELDS_REMOVED = '2024-07-10';
+const OLD_FIELDS_REMOVED = '2024-07-10';
 /** From this day the machine and implement endpoints are deprecated; when they end is not said. */
-export const OLD_EQUIPMENT_DEPRECATED = '2025-01-01';
+const OLD_EQUIPMENT_DEPRECATED = '2025-01-01';
 /** From this day an organization that has not accepted its terms cannot be read. */
-export const TERMS_ENFORCED = '2020-08-13';
+const TERMS_ENFORCED = '2020-08-13';
 /** From this day the provider requires OAuth 2, unless `oauth1Ends` says otherwise. */
 export const OAUTH2_REQUIRED = '2022-05-01';
 

@@ -48,7 +48,7 @@ import { uuidFor } from './world/random';
 import { World } from './world/world';
 
 /** The invented provider's name, as it stands in its media type and headers. */
-export const VENDOR = 'harrow';
+const VENDOR = 'harrow';
 const HOST = '127.0.0.1';
 
 export interface Simulator {

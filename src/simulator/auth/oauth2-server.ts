@@ -131,7 +131,11 @@ function answered(faults: Faults, answer: (request: Request) => TokenAnswer): Re
 }
 
 /** The authorization server names its own limit; the API's answers have none. */
-function write(response: Response, { status, body, text, headers }: TokenAnswer, fault?: Fault): void {
+function write(
+  response: Response,
+  { status, body, text, headers }: TokenAnswer,
+  fault: Fault | undefined,
+): void {
   if (response.destroyed) return;
   const bytes = Buffer.from(text ?? (body === undefined ? '' : JSON.stringify(body)));
   const all: Record<string, string> = {

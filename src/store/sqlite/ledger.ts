@@ -36,7 +36,7 @@ export function ledgerPage(
   context: Context,
   after: number,
   limit: number,
-  untilDelivery = Number.MAX_SAFE_INTEGER,
+  untilDelivery: number,
 ): LedgerPage {
   const { database } = context;
   const until = endOfPage(database, after, limit);

@@ -86,7 +86,7 @@ class Subject {
       this.ask('listConnections'),
       this.ask('listQuarantine', { limit: 1000, after: null }),
       this.ask('pickUnsent', 1000, 1e9, []),
-      this.ask('ledgerPage', 0, 1000),
+      this.ask('ledgerPage', 0, 1000, Number.MAX_SAFE_INTEGER),
       this.ask('counts'),
       this.ask('epochs'),
     ];

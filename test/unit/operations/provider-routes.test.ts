@@ -204,7 +204,7 @@ test('an id that nothing has is not found, however long', async () => {
 });
 
 test('a process that does not ask the provider says so on every route', async () => {
-  const api = noProvider('a worker does');
+  const api = noProvider();
   for (const [method, address] of [
     ['get', '/api/equipment'],
     ['get', '/api/equipment/7'],
@@ -217,7 +217,7 @@ test('a process that does not ask the provider says so on every route', async ()
   ] as const) {
     expect(await ask(method, address, api)).toMatchObject({
       status: 503,
-      body: { code: 'operations.provider-unavailable', detail: 'a worker does' },
+      body: { code: 'operations.provider-unavailable', detail: expect.stringContaining('a worker does') },
     });
   }
 });

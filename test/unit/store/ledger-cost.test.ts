@@ -57,7 +57,7 @@ function costOfLedger(notifications: number): number {
   const reads = notifications / between;
   const costs = [1, 2, 3].map(() => {
     const began = process.cpuUsage();
-    const [told] = engine.execute([{ verb: 'ledgerPage', args: [0, 1000] }]);
+    const [told] = engine.execute([{ verb: 'ledgerPage', args: [0, 1000, Number.MAX_SAFE_INTEGER] }]);
     const { user, system } = process.cpuUsage(began);
     expect(told).toMatchObject({ value: { lines: { unchanged: reads, merged: notifications - reads } } });
     return user + system;
@@ -77,7 +77,7 @@ function pagesOf(file: string): number[] {
   const engine = openEngine(settingsFor(file), () => nowMs);
   const told: number[] = [];
   for (let after: number | null = 0; after !== null; ) {
-    const [result] = engine.execute([{ verb: 'ledgerPage', args: [after, 2000] }]);
+    const [result] = engine.execute([{ verb: 'ledgerPage', args: [after, 2000, Number.MAX_SAFE_INTEGER] }]);
     const page = (result as { value: LedgerPage }).value;
     told.push(Object.values(page.lines).reduce((sum, count) => sum + count, 0));
     after = page.after;

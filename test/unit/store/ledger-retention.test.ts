@@ -101,9 +101,9 @@ describe('retention of deliveries', () => {
     expect(ask('sweep')).toEqual(goingOn);
     ask('ledgerOfDeliveries', 0, null);
     expect(ask('sweep')).toEqual(waiting);
-    ask('ledgerPage', 0, 50);
+    ask('ledgerPage', 0, 50, Number.MAX_SAFE_INTEGER);
     expect(ask('sweep')).toEqual(waiting);
-    expect(ask('ledgerPage', resources, 50)).toMatchObject({ after: null });
+    expect(ask('ledgerPage', resources, 50, Number.MAX_SAFE_INTEGER)).toMatchObject({ after: null });
     expect(ask('sweep')).toEqual(goingOn);
   });
 
