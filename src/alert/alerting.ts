@@ -3,7 +3,7 @@
  * been told, save its answers. All state that matters is in the store before the first post, so that a restarted
  * process goes on; while the store is away, paging goes on from memory. It decides by the pure parts beside it.
  */
-import type { Alert, Condition, Told } from '../model/alert';
+import type { Alert, AlertInputs, Condition, Told } from '../model/alert';
 import type { Alerts } from '../model/store';
 import type { Clock } from '../tools/clock';
 import { type AlertBook, makeAlertBook } from './alert-book';
@@ -16,7 +16,7 @@ import { toldOf } from './held-text';
 import { type Lane, makeLane, type PostedAlert, type PostLine } from './lane';
 import { type LeaderStore, makeLeader } from './leader';
 import { type LetGo, letGo } from './let-go';
-import { type IsOver, type IsSettled, makeRelearning } from './relearning';
+import { type IsOver, type IsSettled, makeRelearning, type Relearning } from './relearning';
 import type { AlertSink } from './sink';
 import { makeUnrecorded } from './unrecorded';
 
@@ -110,14 +110,14 @@ const sinkWaitMsMax = 250;
  * and costs the others nothing.
  */
 export function makeAlerting(parts: AlertingParts): Alerting {
-  const { clock, options, hooks = {}, isSettled = () => false, random = Math.random } = parts;
+  const { clock, options, hooks = {}, random = Math.random } = parts;
   const onPost = (line: PostLine) => hooks.posted?.(line);
   const lanes = parts.sinks.map((sink) => makeLane(sink, clock, onPost, random, options.resendMs));
   const book = makeAlertBook(parts.store, clock);
-  const gather = makeGather(options);
   const leader = makeLeader(parts.store, clock, parts.holder, options.leaseMs, options.sole);
   const unrecorded = makeUnrecorded(parts.sinks, options);
   const relearning = makeRelearning(parts.isOver);
+  const conclude = makeConclude(parts, relearning);
   const times = { ...options, startedAtMs: clock.nowMs() };
   let [leading, refreshedAtMs] = [false, Number.NEGATIVE_INFINITY];
 
@@ -134,16 +134,9 @@ export function makeAlerting(parts: AlertingParts): Alerting {
     const before = new Map(known.map((alert) => [alert.fingerprint, alert]));
     const [nowMs, steadyMs] = [clock.nowMs(), clock.steadyMs()];
     const { alerts: answered, gone } = letGo(record(known, collect()), nowMs);
-    relearning.hear(told, answered, isSettled, nowMs);
-    const conditions = told.flatMap((one) => one.conditions);
-    const open = openOf(answered, relearning.unlearned());
-    const places = { manageUrl: (id: string) => parts.manageUrl?.(id) ?? null };
-    const signals = evaluate({ ...inputs, conditions, nowMs }, { ...options, ...open, ...places });
-    const gathered = gather(signals, inputs, answered, steadyMs);
-    const converged = converge(gathered, answered, nowMs, { ...options, ...relearning });
-    relearning.seen(gathered.passed, converged);
+    const concluded = conclude(inputs, told, answered, { nowMs, steadyMs });
     const isTold = ({ name }: Alert) => !alone || platformNames.has(name);
-    const alerts = converged.map((alert) => (isTold(alert) ? offeredToAll(lanes, alert, nowMs) : alert));
+    const alerts = concluded.map((alert) => (isTold(alert) ? offeredToAll(lanes, alert, nowMs) : alert));
     const ends = unrecorded.ends(alerts, relearning.unlearned(), nowMs);
     const dueTimes = alone ? { ...times, openAgainMs } : times;
     const offers = offersOf(lanes, [alerts.filter(isTold), ends], nowMs, dueTimes);
@@ -185,6 +178,31 @@ export function makeAlerting(parts: AlertingParts): Alerting {
   }
 
   return { step, ...recallOf(book, () => leading), close: leader.giveBack };
+}
+
+type Conclude = (
+  inputs: AlertInputs,
+  told: Told[],
+  known: Alert[],
+  at: { nowMs: number; steadyMs: number },
+) => Alert[];
+
+/** From what is stored and what processes tell to the alerts as they are now; nobody is told of them yet. */
+function makeConclude(
+  { options, isSettled = () => false, manageUrl = () => null }: AlertingParts,
+  relearning: Relearning,
+): Conclude {
+  const gather = makeGather(options);
+  return (inputs, told, known, { nowMs, steadyMs }) => {
+    relearning.hear(told, known, isSettled, nowMs);
+    const conditions = told.flatMap((one) => one.conditions);
+    const open = openOf(known, relearning.unlearned());
+    const signals = evaluate({ ...inputs, conditions, nowMs }, { ...options, ...open, manageUrl });
+    const gathered = gather(signals, inputs, known, steadyMs);
+    const alerts = converge(gathered, known, nowMs, { ...options, ...relearning });
+    relearning.seen(gathered.passed, alerts);
+    return alerts;
+  };
 }
 
 function recallOf(book: AlertBook, leads: () => boolean): Pick<Alerting, 'remembered' | 'isBehind'> {

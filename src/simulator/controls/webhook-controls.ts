@@ -90,34 +90,34 @@ function counts({ requests, deliveries, dispatch, poster }: Controls): object {
  */
 function notify(controls: Controls, body: unknown): object {
   const { deliveries, dispatch, sender, subscriptions } = controls;
-  const wrapped =
-    isObject(body) && (Object.hasOwn(body, 'notification') || Object.hasOwn(body, 'notifications'));
-  const { notification, notifications, times, fill } = wrapped
-    ? body
-    : { notification: body as Json, notifications: undefined, times: 1, fill: true };
-  const given = Array.isArray(notifications)
-    ? notifications
-    : Array.isArray(notification)
-      ? notification
-      : [notification ?? null];
-  const count = times ?? 1;
-  if (
-    typeof count !== 'number' ||
-    !Number.isInteger(count) ||
-    count < 1 ||
-    count * given.length > TIMES_MAX
-  ) {
-    throw new BadControl(`times must be a whole number, at most ${TIMES_MAX} notifications in all`);
-  }
+  const { given, times, fill } = notificationsIn(body);
   const subscribed = subscriptions.list.some(({ status }) => status === 'Active');
   if (!deliveries.settings && !subscribed)
     throw new BadControl('no receiver: set one with --deliver-to or PUT deliver-to, or subscribe');
-  const ready = fill === false ? given : given.map((one) => completed(sender, one));
+  const ready = fill ? given.map((one) => completed(sender, one)) : given;
   const all: Json[] = [];
-  for (let time = 0; time < count; time += 1) all.push(...ready);
+  for (let time = 0; time < times; time += 1) all.push(...ready);
   deliveries.notify(all);
   if (subscribed) for (const one of all) if (isObject(one)) dispatch.tellSubscribers(one);
   return { queued: all.length };
+}
+
+/** What is given by itself is one notification, or an array of them, and goes out once. */
+function notificationsIn(body: unknown): { given: Json[]; times: number; fill: boolean } {
+  const wrapped =
+    isObject(body) && (Object.hasOwn(body, 'notification') || Object.hasOwn(body, 'notifications'));
+  const { notification, notifications, times, fill }: JsonObject = wrapped
+    ? body
+    : { notification: body as Json };
+  const given = [notifications, notification].find(Array.isArray) ?? [notification ?? null];
+  return { given, times: timesOf(times ?? 1, given.length), fill: fill !== false };
+}
+
+function timesOf(times: Json, count: number): number {
+  const isWhole = typeof times === 'number' && Number.isInteger(times);
+  if (!isWhole || times < 1 || times * count > TIMES_MAX)
+    throw new BadControl(`times must be a whole number, at most ${TIMES_MAX} notifications in all`);
+  return times;
 }
 
 /** `{url, authorization?, token?, maxBatchSize?, concurrentDeliveries?, retryMs?, answerMs?, verify?}`; null for the two secrets sends none. */

@@ -57,6 +57,8 @@ const REFUSED: Readonly<Record<string, CoverageEvent>> = {
   'verifier-misplaced': 'refused-verifier',
 };
 
+/** The matrix parameters of a path. */
+const MATRIX = /;[^/]*/g;
 /** A file's address also answers its bytes. */
 const FILE_PATH = /^\/files\/[^/]+$/;
 
@@ -102,63 +104,16 @@ function enter(
   response: Response,
   body: Buffer | undefined,
 ): void {
-  const { provider, faults, requests } = door;
+  const { provider, faults } = door;
   const startedAtMs = performance.now();
-  const { url } = request;
-  const mark = url.indexOf('?');
-  const sent = mark < 0 ? url : url.slice(0, mark);
-  const query = mark < 0 ? '' : url.slice(mark + 1);
-  const rest = sent.slice(api === 'platform' ? PLATFORM_PATH.length : EQUIPMENT_PATH.length);
-  const semicolon = rest.indexOf(';');
-  const plain = semicolon < 0 ? rest : rest.replace(/;[^/]*/g, '');
-  const path = api === 'platform' ? provider.addresses.resolve(plain) : plain;
-  const purpose = (api === 'platform' && path !== undefined && PURPOSES[path]) || 'resource';
-  const verdict = judge(door.judge, {
-    method: request.method,
-    host: request.headers.host ?? '',
-    url,
-    authorization: request.headers.authorization,
-    form: isForm(request) ? body?.toString() : undefined,
-    body,
-    purpose,
-    ...(purpose === 'access-token' ? { requestTokenSecret: door.requestTokenSecret } : {}),
-  });
+  const { path, purpose, ...asked } = askedBy(provider, api, request);
+  const verdict = verdictOf(door, request, purpose, body);
   countVerdict(provider, verdict);
-  const fault = faults.take(
-    request.method,
-    path === undefined ? [url] : [url, `${path}${mark < 0 ? '' : url.slice(mark)}`],
-  );
-  const record = requests.add({
-    atMs: provider.nowMs(),
-    method: request.method,
-    url,
-    scheme: verdict.scheme,
-    valid: verdict.valid,
-    reason: verdict.reason,
-    user: verdict.user?.name,
-    status: undefined,
-    tookMs: undefined,
-    fault: fault !== undefined,
-  });
-  const behind = matrixIn(query);
-  const oldPaging = semicolon >= 0 || behind !== '' || request.headers.no_paging !== undefined;
-  const matrix = `${semicolon < 0 ? '' : (rest.match(/;[^/]*/g) ?? []).join('')}${behind}`;
+  const fault = faults.take(request.method, namesOf(request.url, path));
+  const record = recordOf(door, request, verdict, fault);
   const { vendor } = provider;
-  const exchange: Exchange = {
-    request,
-    response,
-    api,
-    vendor,
-    verdict,
-    path: path ?? '',
-    query,
-    oldPaging,
-    matrix,
-    body,
-    fault,
-    record,
-    startedAtMs,
-  };
+  const taken = { verdict, path: path ?? '', ...asked, body, fault, record, startedAtMs };
+  const exchange: Exchange = { request, response, api, vendor, ...taken };
   const waitMs = door.latencyMs + (fault?.delayMs ?? 0);
   const go = (): void => {
     try {
@@ -170,6 +125,67 @@ function enter(
   if (fault?.held) faults.hold(go);
   else if (waitMs > 0) setTimeout(go, waitMs);
   else go();
+}
+
+interface Asked extends Pick<Exchange, 'query' | 'oldPaging' | 'matrix'> {
+  /** Below the API's base; undefined where the address has moved, or never was. */
+  path: string | undefined;
+  purpose: Purpose;
+}
+
+/** What the address asks for, and the old paging header. */
+function askedBy({ addresses }: Provider, api: Exchange['api'], { url, headers }: Request): Asked {
+  const mark = url.indexOf('?');
+  const sent = mark < 0 ? url : url.slice(0, mark);
+  const query = mark < 0 ? '' : url.slice(mark + 1);
+  const rest = sent.slice(api === 'platform' ? PLATFORM_PATH.length : EQUIPMENT_PATH.length);
+  const within = rest.includes(';') ? (rest.match(MATRIX) ?? []) : null;
+  const plain = within === null ? rest : rest.replace(MATRIX, '');
+  const path = api === 'platform' ? addresses.resolve(plain) : plain;
+  const behind = matrixIn(query);
+  return {
+    path,
+    purpose: (api === 'platform' && path !== undefined && PURPOSES[path]) || 'resource',
+    query,
+    oldPaging: within !== null || behind !== '' || headers.no_paging !== undefined,
+    matrix: `${within === null ? '' : within.join('')}${behind}`,
+  };
+}
+
+function verdictOf(door: Door, request: Request, purpose: Purpose, body: Buffer | undefined): Verdict {
+  return judge(door.judge, {
+    method: request.method,
+    host: request.headers.host ?? '',
+    url: request.url,
+    authorization: request.headers.authorization,
+    form: isForm(request) ? body?.toString() : undefined,
+    body,
+    purpose,
+    ...(purpose === 'access-token' ? { requestTokenSecret: door.requestTokenSecret } : {}),
+  });
+}
+
+/** By which a fault may name the request: its address as it was sent, and as it is below the base. */
+function namesOf(url: string, path: string | undefined): string[] {
+  if (path === undefined) return [url];
+  const mark = url.indexOf('?');
+  return [url, `${path}${mark < 0 ? '' : url.slice(mark)}`];
+}
+
+/** What is not known before the answer is filled in with it. */
+function recordOf(
+  { provider, requests }: Door,
+  { method, url }: Request,
+  { scheme, valid, reason, user }: Verdict,
+  fault: Fault | undefined,
+): Exchange['record'] {
+  return requests.add({
+    ...{ atMs: provider.nowMs(), method, url, scheme, valid, reason },
+    user: user?.name,
+    status: undefined,
+    tookMs: undefined,
+    fault: fault !== undefined,
+  });
 }
 
 /** Old paging that stands in the query, whether encoded or not; a query with other semicolons is a query. */

@@ -3,6 +3,7 @@
 // of one element and records with an even id do not: a client has to accept both.
 import type { Router } from 'express';
 import { isObject, type Json, type JsonObject } from '../json';
+import type { Organization } from '../world/organizations';
 import type { Seen } from '../world/world';
 import { embedsIn } from './embeds';
 import { route } from './entry';
@@ -96,9 +97,8 @@ function values(query: URLSearchParams, name: string): string[] {
 
 /** The records a list call asks for, those of every organization named in turn. Throws the refusals of an organization. */
 function* matching(provider: Provider, exchange: Exchange, query: URLSearchParams): Generator<Seen> {
-  const { world, coverage } = provider;
+  const { coverage } = provider;
   const keep = recordFilter(provider, query);
-  const look = (id: string): Seen | undefined => world.shown('equipment', id, provider.nowMs());
   const ids = values(query, 'ids');
   const serialNumbers = values(query, 'serialNumbers');
   const organizationIds = values(query, 'organizationIds');
@@ -106,30 +106,51 @@ function* matching(provider: Provider, exchange: Exchange, query: URLSearchParam
   if (serialNumbers.length > 0) coverage.count('equipment-list-serials');
   if (organizationIds.length > 0) coverage.count('equipment-list-organizations');
   const organizations = organizationIds.map((id) => admittedOrganization(provider, exchange, id));
-  const named = [
-    ...new Set([...ids, ...serialNumbers.flatMap((serial) => world.equipmentWithSerial(serial))]),
-  ];
-  if (ids.length > 0 || serialNumbers.length > 0) {
-    for (const seen of named.map(look)) {
-      const organization = seen && world.organizations.find(seen.organizationId);
-      if (!seen || !organization || seen.removed) continue;
-      if (organizationIds.length > 0 && !organizationIds.includes(organization.id)) continue;
-      if (!provider.accounts.sees(userOf(exchange), organization.index)) continue;
-      admit(provider, exchange, organization);
-      if (keep(seen)) yield seen;
-    }
-    return;
+  const isNamed = ids.length > 0 || serialNumbers.length > 0;
+  const found = isNamed
+    ? named(provider, exchange, { ids, serialNumbers, organizationIds })
+    : reached(provider, exchange, organizations);
+  for (const seen of found) if (keep(seen)) yield seen;
+}
+
+interface Named {
+  ids: string[];
+  serialNumbers: string[];
+  /** Only those of these; all where there are none. */
+  organizationIds: string[];
+}
+
+/** Those of these ids and serial numbers that the user sees, each once. */
+function* named(
+  provider: Provider,
+  exchange: Exchange,
+  { ids, serialNumbers, organizationIds }: Named,
+): Generator<Seen> {
+  const { world, accounts } = provider;
+  const withSerial = serialNumbers.flatMap((serial) => world.equipmentWithSerial(serial));
+  for (const seen of [...new Set([...ids, ...withSerial])].map(lookIn(provider))) {
+    const organization = seen && world.organizations.find(seen.organizationId);
+    if (!seen || !organization || seen.removed) continue;
+    if (organizationIds.length > 0 && !organizationIds.includes(organization.id)) continue;
+    if (!accounts.sees(userOf(exchange), organization.index)) continue;
+    admit(provider, exchange, organization);
+    yield seen;
   }
+}
+
+/** Those of these organizations; where none is named, everything the user can reach, as far as it is open to the client. */
+function* reached(provider: Provider, exchange: Exchange, organizations: Organization[]): Generator<Seen> {
+  const { world, accounts } = provider;
   const user = userOf(exchange);
-  // Without a primary filter: everything the user can reach, as far as it is open to the client.
   const open = world.organizations.list.filter(
-    (one) => provider.accounts.sees(user, one.index) && one.connected && one.termsAccepted,
+    (one) => accounts.sees(user, one.index) && one.connected && one.termsAccepted,
   );
-  for (const organization of organizationIds.length > 0 ? organizations : open) {
-    for (const seen of world.equipmentOf(organization, look)) {
-      if (keep(seen)) yield seen;
-    }
-  }
+  for (const organization of organizations.length > 0 ? organizations : open)
+    yield* world.equipmentOf(organization, lookIn(provider));
+}
+
+function lookIn({ world, nowMs }: Provider): (id: string) => Seen | undefined {
+  return (id) => world.shown('equipment', id, nowMs());
 }
 
 /** Throws 400 for values that are unknown. */

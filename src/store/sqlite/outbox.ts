@@ -136,25 +136,10 @@ export function markSent(
   const nextOffset = (topic: string, partition: number) => nextOffsetOf(context, topic, partition);
   const known = toldBefore(again ? found : [], nextOffset);
   const ends = new Map<string, KnownEnd>();
-  for (const { id, eventId, position, firstOffset, ...place } of found) {
-    const { topic, partition, offset } = place;
-    if (partition !== null && offset !== null) {
-      const nextOffset = String(BigInt(offset) + 1n);
-      ends.set(`${topic}/${partition}`, { topic, partition, nextOffset, last: { offset, eventId } });
-    }
-    if (known.has(id)) continue;
-    // What Kafka had before keeps its place in the journal: another place is that of a replay.
-    context.database.run(
-      `UPDATE outbox SET state = ?, position = ?, partition = iif(log_offset IS NULL, ?, partition),
-         sent_at = iif(log_offset IS NULL, ?, sent_at), log_offset = coalesce(log_offset, ?) WHERE id = ?`,
-      partition === null ? 1 : 2,
-      position ?? context.nextPosition(),
-      partition,
-      nowMs,
-      offset,
-      id,
-    );
-    if (firstOffset !== null && offset !== null) notePlace(context, id, place, nowMs);
+  for (const row of found) {
+    const end = endBehind(row);
+    if (end !== null) ends.set(`${end.topic}/${end.partition}`, end);
+    if (!known.has(row.id)) markRow(context, row, nowMs);
   }
   // A row that is not here stands on its topic all the same: who reads on from the end as it was finds it.
   if (found.length === acknowledgements.length) for (const end of ends.values()) noteEnd(context, end);
@@ -167,6 +152,28 @@ function unsentRow({ database }: Context, told: Acknowledgement): ToldRow | null
     told.row,
   );
   return unsent === undefined || !isSentRow(unsent, told) ? null : toldRow(unsent, told);
+}
+
+/** The end of its partition, where this row is the last there; null for the embedded log. */
+function endBehind({ topic, partition, offset, eventId }: ToldRow): KnownEnd | null {
+  if (partition === null || offset === null) return null;
+  return { topic, partition, nextOffset: String(BigInt(offset) + 1n), last: { offset, eventId } };
+}
+
+/** What Kafka had before keeps its place in the journal: another place is that of a replay. */
+function markRow(context: Context, row: ToldRow, nowMs: number): void {
+  const { id, position, partition, offset, firstOffset } = row;
+  context.database.run(
+    `UPDATE outbox SET state = ?, position = ?, partition = iif(log_offset IS NULL, ?, partition),
+       sent_at = iif(log_offset IS NULL, ?, sent_at), log_offset = coalesce(log_offset, ?) WHERE id = ?`,
+    partition === null ? 1 : 2,
+    position ?? context.nextPosition(),
+    partition,
+    nowMs,
+    offset,
+    id,
+  );
+  if (firstOffset !== null && offset !== null) notePlace(context, id, row, nowMs);
 }
 
 function notePlace(
