@@ -62,6 +62,17 @@ export function eventsOf(
   return [...left, decided];
 }
 
+/** The organizations that it left by being this one's: its former owner, and wherever else it stands by the topics. */
+export function leftBy(
+  { organizationId }: Pick<EventDraft, 'organizationId'>,
+  stood: string[],
+  moved: string | null,
+): string[] {
+  const left = new Set([...stood, ...(moved === null ? [] : [moved])]);
+  left.delete(organizationId);
+  return [...left];
+}
+
 /** Generous for what is in a record beside its value. */
 const headersBytesMax = 16_384;
 

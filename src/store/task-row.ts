@@ -2,7 +2,7 @@
  * What the row of a task says, on either store: as what its resource was published, how its deletion is told, and the task
  * as whoever takes it or lists it sees it. Pure: where a store has no booleans, numbers stand for them.
  */
-import { deletedValue, type PublishedState } from '../model/event';
+import { deletedValue, type EventDraft, type PublishedState } from '../model/event';
 import type { TaskView } from '../model/inspection';
 import { keyOf, type ResourceKind } from '../model/resource';
 import type { FinishedGone, TakenTask } from '../model/task';
@@ -26,6 +26,16 @@ export function publishedState(row: Row): PublishedState | null {
     archived: Boolean(row.archived),
     deleted: Boolean(row.deleted),
   };
+}
+
+/** Whose it was as it is published, where the draft shows it to be another's; null where it did not move. */
+export function movedFrom(
+  row: Row,
+  published: PublishedState | null,
+  { organizationId }: Pick<EventDraft, 'organizationId'>,
+): string | null {
+  if (published === null || published.deleted || row.organization_id === organizationId) return null;
+  return textOf(row.organization_id);
 }
 
 /** The deletion of its resource, which the row knows. */

@@ -5,14 +5,15 @@
  */
 import { changeOf, type EventDraft, type PublishedState } from '../../model/event';
 import type { FinishedRead, FinishResult } from '../../model/task';
-import { eventsOf } from '../decided-events';
+import { settles } from '../at-rest';
+import { eventsOf, leftBy } from '../decided-events';
 import { mayLag } from '../may-lag';
 import { causeOf } from '../read-fence';
 import { leftToNewerMs } from '../store-rules';
 import { switchedFrom } from '../switch-step';
-import { publishedState } from '../task-row';
+import { movedFrom, publishedState } from '../task-row';
 import { joinTask, leavingJoined } from './join';
-import { endTake, isSuperseded, refuse, rest, settles, stayDue } from './return-task';
+import { endTake, isSuperseded, refuse, rest, stayDue } from './return-task';
 import type { Slate } from './slate';
 import type { TaskRow } from './task-rows';
 
@@ -33,18 +34,14 @@ export async function finish(slate: Slate, read: FinishedRead): Promise<FinishRe
   }
   const stood = slate.placesOf(draft);
   const previous = publishedUnder(resource, stood);
-  const moved =
-    previous !== null && !previous.deleted && resource.organization_id !== draft.organizationId
-      ? resource.organization_id
-      : null;
+  const moved = movedFrom(resource, previous, draft);
   const decision = changeOf(previous, draft, moved !== null);
   if (decision.reason === 'older-normalizer') {
     leaveToNewer(slate, task, resource);
     return { outcome: 'refused', reason: 'older-normalizer' };
   }
-  const left = new Set([...stood, ...(moved === null ? [] : [moved])]);
-  left.delete(draft.organizationId);
-  const events = eventsOf(read, decision.change, [...left], slate.context.settings.envelope);
+  const left = leftBy(draft, stood, moved);
+  const events = eventsOf(read, decision.change, left, slate.context.settings.envelope);
   if (events === 'too-large') {
     const refused = refuse(slate, task, read, 'record-too-large');
     return { outcome: 'refused', reason: refused ? 'record-too-large' : 'hinted-since' };

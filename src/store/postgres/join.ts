@@ -6,8 +6,9 @@
  */
 import type { ResourceIdentity } from '../../model/resource';
 import type { Ending } from '../../model/task';
+import { hintedSince } from '../at-rest';
 import { finality, passedOn } from '../covered';
-import { afterGap, hintedSince } from './return-task';
+import { afterGap } from './return-task';
 import type { Slate } from './slate';
 import type { TaskRow } from './task-rows';
 

@@ -3,10 +3,10 @@
  * was asked for after its last accepted read; everything else is left to a read that begins after the page, since a change
  * token may tell of it only once. Such an event is marked as reconciled and traces to the run.
  */
-import { type Change, changeOf, type EventDraft } from '../../model/event';
+import type { Change, EventDraft } from '../../model/event';
 import type { ListedHint } from '../../model/sync';
-import { eventsOf } from '../decided-events';
-import { publishedState } from '../task-row';
+import { eventsOf, leftBy } from '../decided-events';
+import { isKnownSince, judgeListed } from '../judge-listed';
 import { noteReadable, publishedAs } from './finish';
 import { afterGap, isSuperseded } from './return-task';
 import type { Slate } from './slate';
@@ -68,23 +68,10 @@ export async function finishDraft(
     tryAgain(slate, task, draft);
     return 'left';
   }
-  const previous = publishedState(task);
-  const moved =
-    (previous !== null && !previous.deleted && task.organization_id !== draft.organizationId) ||
-    slate.placesOf(draft).length > 0;
-  if (moved || (readSince && (task.deleted || task.wire_hash !== draft.wireHash))) {
-    makeDue(slate, task);
-    return 'left';
-  }
-  const decision = changeOf(previous, draft);
-  if (decision.reason === 'older-normalizer') {
-    // A newer process reads it: what it makes of the same facts it has published already.
-    if (!task.deleted && task.wire_hash === draft.wireHash) return 'unchanged';
-    makeDue(slate, task);
-    return 'left';
-  }
-  if (readSince || decision.reason === 'older-than-published') return 'unchanged';
-  if (!decide(slate, listed, draft, decision.change, task.id)) {
+  const standsElsewhere = () => slate.placesOf(draft).length > 0;
+  const judged = judgeListed(task, draft, { readSince, standsElsewhere });
+  if (judged === 'unchanged') return judged;
+  if (judged === 'left' || !decide(slate, listed, draft, judged.change, task.id)) {
     // Only a read can be set aside for an operator.
     makeDue(slate, task);
     return 'left';
@@ -94,7 +81,7 @@ export async function finishDraft(
   const connectionId = task.connection_id ?? listed.connectionId;
   slate.change(task, { ...publishedAs(draft), ...accepted, connection_id: connectionId });
   await noteReadable(slate, draft, listed.connectionId);
-  return decision.change === null ? 'unchanged' : 'changed';
+  return judged.change === null ? 'unchanged' : 'changed';
 }
 
 /** Not known by its id; a task that waits at its address will find out that it is this one. */
@@ -151,8 +138,7 @@ function decide(
 ): boolean {
   const read = { draft, traceparent: null, reconciled: true };
   const stood = change === 'created' ? slate.placesOf(draft) : [];
-  const left = stood.filter((organizationId) => organizationId !== draft.organizationId);
-  const events = eventsOf(read, change, left, slate.context.settings.envelope);
+  const events = eventsOf(read, change, leftBy(draft, stood, null), slate.context.settings.envelope);
   if (events === 'too-large') return false;
   for (const organizationId of stood) slate.claim({ kind: draft.kind, id: draft.id, organizationId });
   for (const event of events) {
@@ -163,22 +149,14 @@ function decide(
 
 /** A listing names a resource without showing all of it: it is read, unless it is known in this state. */
 export function followHint(slate: Slate, listed: Listed, hint: ListedHint): void {
-  const { resource, address, organizationId, modifiedTime } = hint;
+  const { resource, address, organizationId } = hint;
   const known =
     (resource === null ? undefined : slate.resource(resource.kind, resource.id)) ??
     listed.atAddress.get(address ?? '');
   if (known !== undefined) {
     noteListed(slate, listed, known);
     keepOwner(slate, known, organizationId);
-    const same =
-      modifiedTime !== null &&
-      // Else it is to be published anew.
-      known.content_hash !== '' &&
-      !known.deleted &&
-      known.code !== 'absent-once' &&
-      known.organization_id === organizationId &&
-      Date.parse(known.modified_time ?? '') === Date.parse(modifiedTime);
-    if (!same) makeDue(slate, known);
+    if (!isKnownSince(known, hint)) makeDue(slate, known);
     return;
   }
   if (address === null) return;

@@ -11,20 +11,11 @@ import type {
   Postponed,
   QuarantinedTask,
 } from '../../model/task';
+import { hintedSince, keptPlace, settles } from '../at-rest';
 import { deletionOf } from '../task-row';
 import { hintProbes, holdForProbe, mayBeBlocked } from './ask-probes';
 import { joinNamed } from './join';
-import {
-  afterGap,
-  endTake,
-  hintedSince,
-  isSuperseded,
-  keptPlace,
-  refuse,
-  rest,
-  settles,
-  stayDue,
-} from './return-task';
+import { afterGap, endTake, isSuperseded, refuse, rest, stayDue } from './return-task';
 import type { Slate } from './slate';
 import type { TaskRow } from './task-rows';
 import { tooManyGone } from './too-many-gone';

@@ -5,8 +5,8 @@
  */
 import type { QuarantineReason } from '../../model/notification';
 import type { Ending } from '../../model/task';
-import { leavesOneToFind, type Said } from '../may-lag';
-import { freeAtMs } from '../store-rules';
+import { afterGapOf, hintedSince, restOf } from '../at-rest';
+import type { Said } from '../may-lag';
 import type { Slate } from './slate';
 import type { TaskRow } from './task-rows';
 
@@ -18,11 +18,6 @@ export function endTake(slate: Slate, { taskId, fence }: Pick<Ending, 'taskId' |
   return task;
 }
 
-/** Did a hint come that this read does not cover? */
-export function hintedSince(task: TaskRow, ending: Ending): boolean {
-  return task.generation > ending.generation;
-}
-
 /** Was another read of the resource accepted since this one began? */
 export function isSuperseded(resource: TaskRow, ending: Pick<Ending, 'revision'>): boolean {
   return resource.accepted_revision === null || resource.accepted_revision > ending.revision;
@@ -30,44 +25,20 @@ export function isSuperseded(resource: TaskRow, ending: Pick<Ending, 'revision'>
 
 /** Not before `atMs`, nor before the gap after the last read of the task is over. */
 export function afterGap({ context }: Slate, task: TaskRow, atMs: number): number {
-  return Math.max(atMs, freeAtMs(task.read_at, context.nowMs(), context.settings.readGapMs));
+  return afterGapOf(task, atMs, { nowMs: context.nowMs(), readGapMs: context.settings.readGapMs });
 }
 
-/**
- * What waits for its organization is not put behind what waits there too. A due time from before its last read tells a
- * claim that the gap has to be waited for.
- */
-export function keptPlace(task: TaskRow, dueAtMs: number): number {
-  return Math.min(dueAtMs, task.read_at! - 1);
-}
-
-/** Does this read earn a settling one, which may tell of the same notifications once more? */
-export function settles(task: TaskRow, ending: Ending, settleMs: number): boolean {
-  return settleMs > 0 && !task.settling && !hintedSince(task, ending);
-}
-
-/**
- * The task after a decided read: due again when it was hinted meanwhile; otherwise settling when the provider's read
- * model may have lagged, once; otherwise done. True when it will be read again.
- */
-export function rest(
-  slate: Slate,
-  task: TaskRow,
-  ending: Ending,
-  { settleMs, found }: Said,
-  lane: string,
-): boolean {
-  const nowMs = slate.context.nowMs();
-  const hinted = hintedSince(task, ending);
-  const settling = settles(task, ending, settleMs);
-  const dueAt = hinted ? afterGap(slate, task, nowMs) : settling ? nowMs + settleMs : null;
-  const state = hinted ? 'due' : settling ? 'settling' : 'done';
+/** The task after a decided read. True when it will be read again. */
+export function rest(slate: Slate, task: TaskRow, ending: Ending, said: Said, lane: string): boolean {
+  const { nowMs, settings } = slate.context;
+  const times = { nowMs: nowMs(), readGapMs: settings.readGapMs };
+  const { state, dueAt, crowded } = restOf(task, ending, said, times);
   slate.change(task, {
     state,
     due_at: dueAt,
     lane,
-    settling,
-    crowded: leavesOneToFind(state, { found }, task),
+    settling: state === 'settling',
+    crowded,
     attempts: 0,
     aged_ms: 0,
     failed_at: null,

@@ -10,6 +10,7 @@ import type {
   Postponed,
   QuarantinedTask,
 } from '../../model/task';
+import { hintedSince, keptPlace, settles } from '../at-rest';
 import { goneAtOnceMin, goneLately, isTooMany } from '../gone-lately';
 import { deletionOf } from '../task-row';
 import type { Context } from './context';
@@ -17,17 +18,7 @@ import type { Row } from './database';
 import { joinNamed } from './join';
 import type { CachedOrganization } from './organization-cache';
 import { hintProbe, holdForProbe, mayBeBlocked } from './probes';
-import {
-  afterGap,
-  endTake,
-  hintedSince,
-  keptPlace,
-  noteRead,
-  refuse,
-  rest,
-  settles,
-  stayDue,
-} from './return-task';
+import { afterGap, endTake, noteRead, refuse, rest, stayDue } from './return-task';
 import { adopt } from './unclaimed';
 import { writeEvent } from './write-event';
 

@@ -6,29 +6,19 @@
 import type { Change, EventDraft, EventRecord, PublishedState } from '../../model/event';
 import { changeOf } from '../../model/event';
 import type { FinishedRead, FinishResult, KnownOtherwise } from '../../model/task';
-import { eventsOf } from '../decided-events';
+import { type Rest, settles } from '../at-rest';
+import { eventsOf, leftBy } from '../decided-events';
 import { isKnownAs } from '../equipment-names';
 import { mayLag, type Said } from '../may-lag';
 import { causeOf } from '../read-fence';
 import { leftToNewerMs } from '../store-rules';
 import { switchedFrom } from '../switch-step';
-import { publishedState } from '../task-row';
+import { movedFrom, publishedState } from '../task-row';
 import type { Context } from './context';
 import type { Row } from './database';
 import { knownAs } from './equipment-names';
 import { joinTask } from './join';
-import {
-  endTake,
-  noteRead,
-  type Rest,
-  refuse,
-  rest,
-  restColumns,
-  restOf,
-  restValues,
-  settles,
-  stayDue,
-} from './return-task';
+import { endTake, noteRead, refuse, rest, restAfter, restColumns, restValues, stayDue } from './return-task';
 import { claim, mayStandElsewhere, placesOf } from './unclaimed';
 import { writeEvent } from './write-event';
 
@@ -53,10 +43,7 @@ export function finish(context: Context, read: FinishedRead): FinishResult | Kno
     return { outcome: 'refused', reason: 'superseded' };
   }
   const previous = publishedState(resource);
-  const moved =
-    previous !== null && !previous.deleted && resource.organization_id !== draft.organizationId
-      ? String(resource.organization_id)
-      : null;
+  const moved = movedFrom(resource, previous, draft);
   const decision = changeOf(previous, draft, moved !== null);
   if (decision.reason === 'older-normalizer') {
     leaveToNewer(context, task, resource);
@@ -122,9 +109,7 @@ function decideRecords(
 ): EventRecord[] | 'too-large' {
   const { draft } = read;
   const stood = change !== null && mayStandElsewhere(previous) ? placesOf(context, draft) : [];
-  const left = new Set([...stood, ...(moved === null ? [] : [moved])]);
-  left.delete(draft.organizationId);
-  const events = eventsOf(read, change, [...left], context.settings.envelope);
+  const events = eventsOf(read, change, leftBy(draft, stood, moved), context.settings.envelope);
   if (events === 'too-large') return events;
   if (stood.length > 0) claim(context, draft);
   const taskId = Number(task.id);
@@ -158,7 +143,7 @@ function acceptAndRest(context: Context, read: FinishedRead, accepting: Acceptin
       connectionId,
       resource.id as number,
     );
-  } else if (own) return writeBoth(context, read, revision, task, restOf(context, task, read, said));
+  } else if (own) return writeBoth(context, read, revision, task, restAfter(context, task, read, said));
   else {
     database.run(
       `UPDATE tasks SET ${acceptedColumns}, lane = ? WHERE id = ?`,

@@ -6,11 +6,12 @@
  */
 import type { ResourceIdentity } from '../../model/resource';
 import type { Ending } from '../../model/task';
+import { hintedSince } from '../at-rest';
 import { finality, passedOn } from '../covered';
 import type { Context } from './context';
 import type { Row } from './database';
 import { closeEntry } from './quarantine';
-import { afterGap, hintedSince, noteRead } from './return-task';
+import { afterGap, noteRead } from './return-task';
 
 /** True when later hints went on under the other task: then the joined one is done. */
 export function joinTask(context: Context, task: Row, resourceTaskId: number, read: Ending): boolean {

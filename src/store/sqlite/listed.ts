@@ -3,11 +3,11 @@
  * was asked for after its last accepted read; everything else is left to a read that begins after the page, since a change
  * token may tell of it only once. Such an event is marked as reconciled and traces to the run.
  */
-import { type Change, changeOf, type EventDraft } from '../../model/event';
+import type { Change, EventDraft, PublishedState } from '../../model/event';
 import type { ListedHint, ListedResource } from '../../model/sync';
-import { type DecidedEvent, eventsOf } from '../decided-events';
+import { type DecidedEvent, eventsOf, leftBy } from '../decided-events';
+import { isKnownSince, judgeListed } from '../judge-listed';
 import { asAnnounced } from '../store-rules';
-import { publishedState } from '../task-row';
 import type { Context } from './context';
 import type { Row } from './database';
 import { keepAlias, noteReadable } from './finish';
@@ -112,31 +112,23 @@ export function finishDraft(
     tryAgain(context, task, draft);
     return 'left';
   }
-  const previous = publishedState(task);
-  const moved =
-    (previous !== null && !previous.deleted && task.organization_id !== draft.organizationId) ||
-    (mayStandElsewhere(previous) && placesOf(context, draft).length > 0);
-  if (moved || (readSince && (task.deleted === 1 || task.wire_hash !== draft.wireHash))) {
-    makeDue(context, task);
-    return 'left';
-  }
-  const decision = changeOf(previous, draft);
-  if (decision.reason === 'older-normalizer') {
-    // A newer process reads it: what it makes of the same facts it has published already.
-    if (task.deleted === 0 && task.wire_hash === draft.wireHash) return 'unchanged';
-    makeDue(context, task);
-    return 'left';
-  }
-  if (readSince || decision.reason === 'older-than-published') return 'unchanged';
-  const events = eventsIn(context, draft, decision.change);
-  if (events === 'too-large') {
+  const standsElsewhere = (published: PublishedState | null) =>
+    mayStandElsewhere(published) && placesOf(context, draft).length > 0;
+  const judged = judgeListed(task, draft, { readSince, standsElsewhere });
+  if (judged === 'unchanged') return judged;
+  if (judged === 'left' || !decide(context, listed, draft, judged.change, Number(task.id))) {
     // Only a read can be set aside for an operator.
     makeDue(context, task);
     return 'left';
   }
+  accept(context, listed, draft, task);
+  return judged.change === null ? 'unchanged' : 'changed';
+}
+
+/** A page is an accepted read of what it shows. */
+function accept(context: Context, { connectionId }: Listed, draft: EventDraft, task: Row): void {
   const taskId = Number(task.id);
-  write(context, listed, events, taskId);
-  database.run(
+  context.database.run(
     `UPDATE tasks SET accepted_revision = ?, published = 1, deleted = 0, organization_id = ?, lane = ?,
        connection_id = coalesce(connection_id, ?),
        archived = ?, content_hash = ?, wire_hash = ?, normalizer_version = ?, modified_time = ?, address = ?,
@@ -144,7 +136,7 @@ export function finishDraft(
     context.nextRevision(),
     draft.organizationId,
     draft.organizationId,
-    listed.connectionId,
+    connectionId,
     draft.archived ? 1 : 0,
     draft.contentHash,
     draft.wireHash,
@@ -154,8 +146,7 @@ export function finishDraft(
     taskId,
   );
   if (draft.address !== task.address) keepAlias(context, draft.address, taskId);
-  noteReadable(context, draft, listed.connectionId);
-  return decision.change === null ? 'unchanged' : 'changed';
+  noteReadable(context, draft, connectionId);
 }
 
 /** Not known by its id; a task that waits at its address will find out that it is this one. */
@@ -176,8 +167,7 @@ function finishNew(context: Context, listed: Listed, draft: EventDraft): 'change
     return 'left';
   }
   const stood = placesOf(context, draft);
-  const left = stood.filter((organizationId) => organizationId !== draft.organizationId);
-  const events = eventsIn(context, draft, 'created', left);
+  const events = eventsIn(context, draft, 'created', leftBy(draft, stood, null));
   if (events === 'too-large') {
     const { address, organizationId } = draft;
     followHint(context, listed, { address, organizationId, resource: null, modifiedTime: null });
@@ -238,6 +228,20 @@ function eventsIn({ settings }: Context, draft: EventDraft, change: Change | nul
   return eventsOf({ draft, traceparent: null, reconciled: true }, change, left, settings.envelope);
 }
 
+/** False when the record would be too large; then nothing was decided. */
+function decide(
+  context: Context,
+  listed: Listed,
+  draft: EventDraft,
+  change: Change | null,
+  taskId: number,
+): boolean {
+  const events = eventsIn(context, draft, change);
+  if (events === 'too-large') return false;
+  write(context, listed, events, taskId);
+  return true;
+}
+
 function write(context: Context, { run }: Listed, events: DecidedEvent[], taskId: number): void {
   for (const event of events)
     writeEvent(context, { ...event, taskId, acceptedAtMs: null, cause: `sync ${run}` });
@@ -246,7 +250,7 @@ function write(context: Context, { run }: Listed, events: DecidedEvent[], taskId
 /** A listing names a resource without showing all of it: it is read, unless it is known in this state. */
 export function followHint(context: Context, listed: Listed, hint: ListedHint): void {
   const { database } = context;
-  const { resource, address, organizationId, modifiedTime } = hint;
+  const { resource, address, organizationId } = hint;
   const known =
     (resource === null
       ? undefined
@@ -259,15 +263,7 @@ export function followHint(context: Context, listed: Listed, hint: ListedHint): 
   if (known !== undefined) {
     noteListed(context, listed, known);
     keepOwner(context, known, organizationId);
-    const same =
-      modifiedTime !== null &&
-      // Else it is to be published anew.
-      known.content_hash !== '' &&
-      known.deleted === 0 &&
-      known.code !== 'absent-once' &&
-      known.organization_id === organizationId &&
-      Date.parse(String(known.modified_time)) === Date.parse(modifiedTime);
-    if (!same) makeDue(context, known);
+    if (!isKnownSince(known, hint)) makeDue(context, known);
     return;
   }
   if (address === null) return;

@@ -5,9 +5,9 @@
  */
 import type { QuarantineReason } from '../../model/notification';
 import type { Ending } from '../../model/task';
+import { afterGapOf, hintedSince, type Rest, restOf } from '../at-rest';
 import { finality } from '../covered';
-import { leavesOneToFind, type Said } from '../may-lag';
-import { freeAtMs } from '../store-rules';
+import type { Said } from '../may-lag';
 import type { Context } from './context';
 import type { Row } from './database';
 import { endLease } from './leases';
@@ -27,50 +27,18 @@ export function endTake(context: Context, ending: Ending): Row | null {
   return row;
 }
 
-/** Did a hint come that this read does not cover? */
-export function hintedSince(task: Row, ending: Ending): boolean {
-  return Number(task.generation) > ending.generation;
-}
-
 /** Not before `atMs`, nor before the gap after the last read of the task is over. */
 export function afterGap(context: Context, task: Row, atMs: number): number {
-  const readAtMs = task.read_at as number | null;
-  return Math.max(atMs, freeAtMs(readAtMs, context.nowMs(), context.settings.readGapMs));
+  return afterGapOf(task, atMs, timesOf(context));
 }
 
-/**
- * What waits for its organization is not put behind what waits there too. A due time from before its last read tells a
- * claim that the gap has to be waited for.
- */
-export function keptPlace(task: Row, dueAtMs: number): number {
-  return Math.min(dueAtMs, Number(task.read_at) - 1);
+function timesOf({ nowMs, settings }: Context): { nowMs: number; readGapMs: number } {
+  return { nowMs: nowMs(), readGapMs: settings.readGapMs };
 }
 
-export interface Rest {
-  state: 'due' | 'settling' | 'done';
-  dueAt: number | null;
-  crowded: boolean;
-}
-
-/** Does this read earn a settling one, which may tell of the same notifications once more? */
-export function settles(task: Row, ending: Ending, settleMs: number): boolean {
-  return settleMs > 0 && task.settling !== 1 && !hintedSince(task, ending);
-}
-
-/**
- * The task after a decided read: due again when it was hinted meanwhile; otherwise settling when the provider's read
- * model may have lagged, once; otherwise done.
- */
-export function restOf(context: Context, task: Row, ending: Ending, { settleMs, found }: Said): Rest {
-  const nowMs = context.nowMs();
-  const was = { crowded: task.crowded === 1, settling: task.settling === 1 };
-  const rest = (state: Rest['state'], dueAt: number | null): Rest => ({
-    ...{ state, dueAt },
-    crowded: leavesOneToFind(state, { found }, was),
-  });
-  if (hintedSince(task, ending)) return rest('due', afterGap(context, task, nowMs));
-  if (settles(task, ending, settleMs)) return rest('settling', nowMs + settleMs);
-  return rest('done', null);
+/** The task after a decided read. */
+export function restAfter(context: Context, task: Row, ending: Ending, said: Said): Rest {
+  return restOf(task, ending, said, timesOf(context));
 }
 
 /** What a decided read clears in its task, whatever it said. */
@@ -82,9 +50,9 @@ export function restValues({ state, dueAt, crowded }: Rest, lane: string) {
   return [state, dueAt, lane, state === 'settling' ? 1 : 0, crowded ? 1 : 0];
 }
 
-/** Writes what `restOf` says; true when it will be read again. */
+/** Writes what `restAfter` says; true when it will be read again. */
 export function rest(context: Context, task: Row, ending: Ending, said: Said, lane: string): boolean {
-  const atRest = restOf(context, task, ending, said);
+  const atRest = restAfter(context, task, ending, said);
   const { dueAt } = atRest;
   const sql = `UPDATE tasks SET ${restColumns} WHERE id = ?`;
   context.database.run(sql, ...restValues(atRest, lane), task.id as number);
