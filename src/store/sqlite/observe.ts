@@ -23,7 +23,7 @@ import {
 import { untoldPrefix } from '../store-rules';
 import type { Context } from './context';
 import type { CachedOrganization } from './organization-cache';
-import { later, schedule } from './probes';
+import { doubleIntervalMs, schedule } from './probes';
 import { writeEvent } from './write-event';
 
 export function observe(context: Context, observation: Observation): Transition & { applied: boolean } {
@@ -96,7 +96,7 @@ function scheduleAfter(
   if (next.access === 'active') {
     schedule(context, organization, asked ?? dueMs, asked === null && dueMs !== null ? 'schedule' : null);
   } else if (next.changed || isByAnswer(observation) || organization.probeAtMs === null) {
-    const intervalMs = next.changed ? context.settings.probeMs : later(context, organization);
+    const intervalMs = next.changed ? context.settings.probeMs : doubleIntervalMs(context, organization);
     const regular = context.nowMs() + intervalMs;
     const isAsked = asked !== null && asked <= regular;
     schedule(context, organization, isAsked ? asked : regular, isAsked ? null : 'schedule');

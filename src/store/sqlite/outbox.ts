@@ -14,7 +14,7 @@ import { eventsBytesMax, unsentCountedMax } from '../store-rules';
 import { isSentRow, type ToldRow, toldBefore, toldRow } from '../told-before';
 import type { Context } from './context';
 import type { Row } from './database';
-import { insertQuarantine } from './quarantine';
+import { insertEntry } from './quarantine';
 import { organizationOf, readTask } from './read-task';
 import { refuseAgain } from './refuse-again';
 
@@ -225,7 +225,7 @@ function setAside(context: Context, row: number, reason: QuarantineReason, detai
   // One that only the embedded log had is on no topic either.
   if (record.log_offset === null) noteRefused(context, String(record.key), Number(record.sequence));
   const organizationId = String(record.key).split('/')[0]!;
-  insertQuarantine(context, { what: 'record', reason, path: '', detail, organizationId, outboxId: row });
+  insertEntry(context, { what: 'record', reason, path: '', detail, organizationId, outboxId: row });
 }
 
 /** No record has the number: the newest event of the key is the one before it, unless that was refused as well. */

@@ -284,12 +284,12 @@ export function postponeProbe(
     schedule(context, organization, organization.probeAtMs, null);
     return;
   }
-  const waitMs = typeof again === 'number' ? again : later(context, organization);
+  const waitMs = typeof again === 'number' ? again : doubleIntervalMs(context, organization);
   ask(context, organization, context.nowMs() + waitMs, 'schedule');
 }
 
 /** The time until the next probe doubles, up to its bound, until an answer says that it is active. */
-export function later(context: Context, { id }: CachedOrganization): number {
+export function doubleIntervalMs(context: Context, { id }: CachedOrganization): number {
   const { probeMs, probeMsMax } = context.settings;
   const row = context.database.get(
     `UPDATE organizations SET probe_interval_ms = min(?, coalesce(probe_interval_ms * 2, ?)) WHERE id = ?

@@ -14,7 +14,7 @@ import { readTask } from './read-task';
 const samplesMax = 1000;
 
 /** False for a sample that is kept already: it is not entered twice. */
-export function insertQuarantine(context: Context, entry: QuarantineEntry): boolean {
+export function insertEntry(context: Context, entry: QuarantineEntry): boolean {
   const entered = context.database.run(
     `INSERT INTO quarantine (what, reason, path, detail, organization_id, address, delivery_id, element, task_id,
        outbox_id, sample_hash, raw, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
@@ -44,7 +44,7 @@ export function quarantineElement(
   refused: RefusedElement,
 ): void {
   const { reason, path, raw } = refused;
-  insertQuarantine(context, { what: 'notification', reason, path, deliveryId, element, raw });
+  insertEntry(context, { what: 'notification', reason, path, deliveryId, element, raw });
 }
 
 /** At most 1,000 samples are kept. */
@@ -59,7 +59,7 @@ export function keepSample(
     reason,
   )!;
   if (Number(kept) >= samplesMax) return false;
-  return insertQuarantine(context, { what: 'delivery', reason, path: '', detail, sampleHash: bodyHash, raw });
+  return insertEntry(context, { what: 'delivery', reason, path: '', detail, sampleHash: bodyHash, raw });
 }
 
 const viewColumns = viewColumnsBy(readTask);

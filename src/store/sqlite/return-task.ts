@@ -11,7 +11,7 @@ import type { Said } from '../may-lag';
 import type { Context } from './context';
 import type { Row } from './database';
 import { endLease } from './leases';
-import { insertQuarantine } from './quarantine';
+import { insertEntry } from './quarantine';
 
 /** The task's row when this ending holds its fence, with the lease ended; null when another has it. */
 export function endTake(context: Context, ending: Ending): Row | null {
@@ -94,7 +94,7 @@ export function refuse(
     reason,
     task.id as number,
   );
-  insertQuarantine(context, {
+  insertEntry(context, {
     what: 'task',
     reason,
     path,

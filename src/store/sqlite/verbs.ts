@@ -19,7 +19,6 @@ import {
 } from './connections';
 import { findConsent, saveConsent, takeConsent } from './consents';
 import type { Context } from './context';
-import { finishGone, foundAbsent, giveBack, postpone, quarantineTask } from './endings';
 import { equipmentRecords, nameEquipment } from './equipment-names';
 import { explain } from './explain';
 import { finish } from './finish';
@@ -43,6 +42,7 @@ import { freeLease } from './leases';
 import { ledgerOfDeliveries, ledgerPage } from './ledger';
 import { nextDueInMs } from './next-due';
 import { observe } from './observe';
+import { finishGone, foundAbsent, giveBack, postpone, quarantineTask } from './other-endings';
 import {
   holdLease,
   leads,
