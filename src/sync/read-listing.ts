@@ -172,18 +172,12 @@ async function finishPages(
       const behind = await nextOf(pages);
       const changed = behind?.partial === true ? behind : null;
       // With an end that is partial there is none: what is missing would be in no list after the new token.
-      await finish(
-        context,
-        listing,
-        page,
-        state,
-        changed === null ? endOf(context, listing, pass) : { next },
-        pass.from,
-      );
+      const after = changed === null ? endOf(context, listing, pass) : { next };
+      await finish(context, listing, state, { page, from: pass.from, after });
       pass.from = null;
       return changed ?? state.nowhere;
     }
-    await finish(context, listing, page, state, { next }, pass.from);
+    await finish(context, listing, state, { page, from: pass.from, after: { next } });
     pass.from = next;
     const forbidden = forbiddenBy(context.doors);
     if (forbidden !== null) return forbidden;
@@ -202,7 +196,8 @@ async function finishUnread(
   if (page.answer?.kind !== 'not-modified') return page;
   counts.pages += 1;
   const { changeToken } = listing.opened;
-  await finish(context, listing, null, state, { end: true, whole: false, changeToken });
+  const after = { end: true, whole: false, changeToken } as const;
+  await finish(context, listing, state, { page: null, from: null, after });
   return null;
 }
 
@@ -227,13 +222,12 @@ async function nextOf(pages: AsyncIterator<ItemsPage>): Promise<ItemsPage | null
   return done === true ? null : value;
 }
 
+/** `page`: null where nothing changed. `from`: where it was asked for; null for the beginning. */
 async function finish(
   context: RunContext,
   listing: DocumentListing,
-  page: WholePage | null,
   state: State,
-  after: ListedPage['after'],
-  from: string | null = null,
+  { page, from, after }: Pick<ListedPage, 'after'> & { page: WholePage | null; from: string | null },
 ): Promise<void> {
   const { doors, progress, run } = context;
   const { opened, connectionId } = listing;
