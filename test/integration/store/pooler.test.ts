@@ -73,7 +73,8 @@ describeWithNeighbour('PgBouncer', missing, 'a pooler between', () => {
   test('that drops what a session is asked for as it connects leaves it all the same, once it is connected', async () => {
     await through('session');
     const names = ['statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout'];
-    names.push('enable_seqscan', 'enable_bitmapscan', 'jit', 'default_transaction_isolation');
+    names.push('enable_seqscan', 'enable_bitmapscan', 'jit', 'plan_cache_mode');
+    names.push('default_transaction_isolation');
     const shown = async (url: string) => {
       const opened = openDatabase({ url, connections: 1 });
       const sql = `SELECT ${names.map((name) => `current_setting('${name}') AS ${name}`).join()}`;

@@ -209,6 +209,7 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'several stores on one 
       expect(await shown('search_path')).toBe(theirs === '' ? '"$user", public' : 'elsewhere,public');
       for (const name of ['enable_seqscan', 'enable_bitmapscan', 'jit'])
         expect(await shown(name)).toBe('off');
+      expect(await shown('plan_cache_mode')).toBe('force_generic_plan');
       expect(await shown('synchronous_commit')).toBe('on');
       // A host that vanished is known to have after ten seconds, by the server too.
       expect(await shown('tcp_keepalives_idle')).toBe('4');

@@ -234,7 +234,7 @@ async function begin(
 ): Promise<void> {
   const before = [`BEGIN${snapshot ? ' ISOLATION LEVEL REPEATABLE READ READ ONLY' : ''}`];
   if (statementMs !== statementMsMax) before.push(`SET LOCAL statement_timeout = ${statementMs}`);
-  if (readsMuch) before.push('SET LOCAL enable_seqscan = on', 'SET LOCAL enable_bitmapscan = on');
+  if (readsMuch) before.push(...readingMuch);
   if (lock !== undefined) before.push(`SELECT pg_advisory_xact_lock(${lock})`);
   const begun = before.map((sql) => send(sql));
   const told = send(served ? clockOfServed : clock).then(({ rows: [row] }) => {
@@ -243,6 +243,10 @@ async function begin(
   });
   await Promise.all([told, ...begun]);
 }
+
+const readingMuch = ['enable_seqscan = on', 'enable_bitmapscan = on', 'plan_cache_mode = auto'].map(
+  (setting) => `SET LOCAL ${setting}`,
+);
 
 const clock = 'SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now';
 /** What is read stays locked until the end, and a move locks all of it before it looks whether the store is empty. */

@@ -17,9 +17,15 @@ export const sessionLimits = {
  * A statement is planned when it is first made, often on tables that are empty yet, and that plan is kept until the server
  * has looked at them again: without this, every look-up by id would read a table that has grown since from end to end.
  * Nor may it collect what an index names before it looks: only a plain walk of the index forgets rows that are no more,
- * and leases leave many. No statement is worth compiling.
+ * and leases leave many. No statement is worth compiling, nor planning anew for its values: a look-up has one way to go, and
+ * finding that anew took as long as going it.
  */
-const lookUps = { enable_seqscan: 'off', enable_bitmapscan: 'off', jit: 'off' };
+const lookUps = {
+  enable_seqscan: 'off',
+  enable_bitmapscan: 'off',
+  jit: 'off',
+  plan_cache_mode: 'force_generic_plan',
+};
 
 /** The store's rules stand on these. */
 const rules = {
