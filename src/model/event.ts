@@ -197,14 +197,18 @@ export function deletedValue(parts: {
   );
 }
 
-/** A row of the outbox as the relay sends it. */
-export interface OutboxRow {
+/** A row of the outbox by its number, and what it holds: a failover that loses it gives the number to another event. */
+export interface EventRow {
   /** Order of commit within the store. */
   row: number;
+  eventId: string;
+}
+
+/** A row of the outbox as the relay sends it. */
+export interface OutboxRow extends EventRow {
   topic: string;
   key: string;
   sequence: number;
-  eventId: string;
   headers: [name: string, value: string][];
   value: string;
   /** When the earliest notification behind it was accepted, for freshness; null when none was, or when it was parked. */

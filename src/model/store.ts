@@ -7,7 +7,7 @@ import type { Alert, AlertInputs, Condition, Told } from './alert';
 import type { SealedConnection, SealedTokens } from './connection';
 import type { StoredConsent } from './consent';
 import type { EquipmentBook } from './equipment-names';
-import type { Acknowledgement, OutboxRow } from './event';
+import type { Acknowledgement, EventRow, OutboxRow } from './event';
 import type { Inspection } from './inspection';
 import type { Accepted, Delivery, QuarantineReason } from './notification';
 import type {
@@ -140,10 +140,10 @@ export interface Outbox {
    */
   markSent(acknowledgements: Acknowledgement[], lease?: LeaseHeld, again?: boolean): Promise<void>;
   /**
-   * Kafka refused this one alone. One that stands on its topic, and that a replay sends again, is as it was before that, which
+   * Kafka refused this one alone; a row that holds another event stays as it is. One that stands on its topic, and that a replay sends again, is as it was before that, which
    * counts it as refused.
    */
-  quarantineRecord(row: number, reason: QuarantineReason, detail: string): Promise<void>;
+  quarantineRecord(refused: EventRow, reason: QuarantineReason, detail: string): Promise<void>;
   /**
    * Of the rows beyond `after` the lowest, some `limit`: those that only the embedded log has become unsent again, since Kafka
    * was configured since, and go to the topics of the prefix of today, as do the unsent whose topics no Kafka was known to have.

@@ -236,7 +236,7 @@ class OutboxRelay implements Relay {
     const [row] = batch.rows;
     if (batch.rows.length > 1 || row === undefined) return this.widths.refused(batch, batch.rows.length);
     const reason = kind === 'too-large' ? 'record-too-large' : 'record-refused';
-    await this.outbox.quarantineRecord(row.row, reason, detail);
+    await this.outbox.quarantineRecord({ row: row.row, eventId: row.eventId }, reason, detail);
     this.widths.clear(batch);
   }
 

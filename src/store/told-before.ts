@@ -2,7 +2,7 @@
  * A relay that did not hear whether the store took its marks tells them again. Had it taken them, a row among them that is
  * unsent was made so by a replay since, and waits for the place of another record. Pure.
  */
-import type { Acknowledgement } from '../model/event';
+import type { Acknowledgement, EventRow } from '../model/event';
 
 /** An unsent row that was acknowledged at this place. */
 export interface ToldRow {
@@ -19,8 +19,8 @@ export interface ToldRow {
   firstOffset: string | null;
 }
 
-/** Whether `row` is what was sent, and none that has its number since a failover lost that one. */
-export function isSentRow(row: Readonly<Record<string, unknown>>, { eventId }: Acknowledgement): boolean {
+/** Whether `row` is the one that was told, and none that has its number since a failover lost that one. */
+export function holdsEvent(row: Readonly<Record<string, unknown>>, { eventId }: Partial<EventRow>): boolean {
   return eventId === undefined || row.event_id === eventId;
 }
 

@@ -649,7 +649,7 @@ export function storeBehindSuite(name: string, open: () => Promise<StoreUnderTes
       await hand.store.allFound();
       await hand.publish('1', 'b');
       const [above] = await hand.records();
-      await hand.store.quarantineRecord(above!.row, 'record-too-large', '2 MB');
+      await hand.store.quarantineRecord(above!, 'record-too-large', '2 MB');
       expect(await newest()).toEqual(['equipment/1']);
     });
 
@@ -670,7 +670,7 @@ export function storeBehindSuite(name: string, open: () => Promise<StoreUnderTes
         await hand.sendAll();
         await hand.publish('1', 'b');
         await log();
-        await hand.store.quarantineRecord((await hand.records())[0]!.row, 'record-too-large', '2 MB');
+        await hand.store.quarantineRecord((await hand.records())[0]!, 'record-too-large', '2 MB');
         await another();
         await hand.store.allFound();
         const [entry] = await hand.store.listQuarantine({ limit: 9, after: null });
@@ -689,7 +689,7 @@ export function storeBehindSuite(name: string, open: () => Promise<StoreUnderTes
     test('access that was refused, and is released under a number that another log can have had, is told above it', async () => {
       await hand.put([hintOf('1')]);
       await hand.observe(terms);
-      await hand.store.quarantineRecord((await hand.records())[0]!.row, 'record-refused', 'x');
+      await hand.store.quarantineRecord((await hand.records())[0]!, 'record-refused', 'x');
       const from = 'tramline.organization-access.v1';
       await hand.store.noteFound({
         topic: from,
@@ -710,7 +710,7 @@ export function storeBehindSuite(name: string, open: () => Promise<StoreUnderTes
       await hand.publish('1', 'a', { organizationId: '9' });
       const rows = await hand.records();
       const left = rows.find(({ key }) => key.startsWith('4711/'))!;
-      await hand.store.quarantineRecord(left.row, 'record-refused', 'x');
+      await hand.store.quarantineRecord(left, 'record-refused', 'x');
       await hand.sendAll();
       await another();
       await hand.store.allFound();
@@ -761,7 +761,7 @@ export function storeBehindSuite(name: string, open: () => Promise<StoreUnderTes
       const refuse = async (content: string): Promise<OutboxRow> => {
         await hand.publish('1', content);
         const [row] = await hand.records();
-        await hand.store.quarantineRecord(row!.row, 'record-too-large', '2 MB');
+        await hand.store.quarantineRecord(row!, 'record-too-large', '2 MB');
         return row!;
       };
       /** Content and number of the event that a replay would send of the key. */

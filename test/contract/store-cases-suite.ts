@@ -913,7 +913,7 @@ export function storeCasesSuite(name: string, open: () => Promise<StoreUnderTest
           step: 'unsent',
           text: `event ${row!.eventId} waits to be sent to ${row!.topic}`,
         });
-      await hand.store.quarantineRecord(row!.row, 'record-too-large', 'x');
+      await hand.store.quarantineRecord(row!, 'record-too-large', 'x');
       const [entry] = await hand.store.listQuarantine({ limit: 1, after: null });
       const told = { step: 'quarantined', entry: entry!.id };
       for (const asked of ['d1', row!.eventId])
@@ -1045,7 +1045,7 @@ export function storeCasesSuite(name: string, open: () => Promise<StoreUnderTest
       const refused = async () => {
         await hand.publishThroughOther();
         const row = (await hand.records()).find(({ key }) => key === '4711/equipment/1');
-        await hand.store.quarantineRecord(row!.row, 'record-too-large', 'x');
+        await hand.store.quarantineRecord(row!, 'record-too-large', 'x');
         await hand.sendAll();
         return (await hand.store.listQuarantine({ limit: 1, after: null }))[0]!;
       };
@@ -1074,7 +1074,7 @@ export function storeCasesSuite(name: string, open: () => Promise<StoreUnderTest
     describe('retention of a key whose next record was refused', () => {
       const refuse = async () => {
         const [first] = await hand.records();
-        await hand.store.quarantineRecord(first!.row, 'record-too-large', 'x');
+        await hand.store.quarantineRecord(first!, 'record-too-large', 'x');
       };
       const sequences = async () => {
         const all = { after: 0, limit: 10, type: null, organizationId: null };
@@ -1162,7 +1162,7 @@ export function storeCasesSuite(name: string, open: () => Promise<StoreUnderTest
         await hand.publish('1', 'a', there);
         const [first, second] = await hand.records();
         const deleted = [first!, second!].find(({ key }) => key === '4711/equipment/1')!;
-        await hand.store.quarantineRecord(deleted.row, 'record-refused', 'x');
+        await hand.store.quarantineRecord(deleted, 'record-refused', 'x');
         const [entry] = await hand.store.listQuarantine({ limit: 9, after: null });
         await hand.store.discardQuarantine(entry!.id);
         await hand.sendAll();
@@ -1261,7 +1261,7 @@ export function storeCasesSuite(name: string, open: () => Promise<StoreUnderTest
           await hand.put([hintOf('1'), { line: 'quarantined', ...bad }]);
           await hand.finish(await hand.takeAt(address('1')), draftOf('1', 'a'));
           const [record] = await hand.records();
-          await hand.store.quarantineRecord(record!.row, 'record-too-large', 'x');
+          await hand.store.quarantineRecord(record!, 'record-too-large', 'x');
           under.advance(1000);
           await hand.publish('1', 'b');
           await send();
@@ -1289,7 +1289,7 @@ export function storeCasesSuite(name: string, open: () => Promise<StoreUnderTest
           await hand.publish('1', content);
           const [record] = await hand.records();
           refused.push(record!.eventId);
-          await hand.store.quarantineRecord(record!.row, 'record-too-large', 'x');
+          await hand.store.quarantineRecord(record!, 'record-too-large', 'x');
         }
         const [first] = await hand.store.listQuarantine({ limit: 1, after: null });
         await hand.store.discardQuarantine(first!.id);

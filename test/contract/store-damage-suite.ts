@@ -61,7 +61,7 @@ export function storeDamageSuite(name: string, open: () => Promise<DamageableSto
       for (const id of ['3', '4']) await hand.publish(id, 'a');
       const [first] = await hand.records();
       for (let times = 0; times < 2; times += 1)
-        await hand.store.quarantineRecord(first!.row, 'record-too-large', 'x');
+        await hand.store.quarantineRecord(first!, 'record-too-large', 'x');
       hand.store = await under.damage(`UPDATE outbox SET headers = '{}' WHERE key = '4711/equipment/4'`);
       expect(await hand.records()).toEqual([]);
       expect(under.setAside).toEqual([

@@ -216,7 +216,7 @@ async function refuseRecord(w: World): Promise<void> {
   const [first] = await w.hand.records();
   if (first === undefined) return;
   w.refused.set(first.key, Math.max(w.refused.get(first.key) ?? 0, first.sequence));
-  await w.hand.store.quarantineRecord(first.row, 'record-refused', 'x');
+  await w.hand.store.quarantineRecord(first, 'record-refused', 'x');
 }
 
 function operate(how: 'release' | 'discard' | 'rejudge'): Step {

@@ -287,20 +287,21 @@ export function storeReplaySuite(name: string, open: () => Promise<DamageableSto
         await sendToKafka();
         const ledger = await hand.store.ledger();
         const run = await hand.store.beginReplay('x');
-        const rows = rowsOf(await select());
+        const events = await select();
+        const rows = rowsOf(events);
         await hand.store.resendNewest(stepOf(run, rows[1]!), rows.slice(0, 2));
-        await hand.store.quarantineRecord(rows[0]!, 'record-too-large', 'x');
+        await hand.store.quarantineRecord(events[0]!, 'record-too-large', 'x');
         await hand.store.resendNewest(stepOf(run, rows[2]!), rows.slice(2));
-        await hand.store.quarantineRecord(rows[1]!, 'record-too-large', 'x');
-        return { run, rows, ledger };
+        await hand.store.quarantineRecord(events[1]!, 'record-too-large', 'x');
+        return { run, rows, last: events[2]!, ledger };
       };
 
       test('stands as it was sent, is counted to its replay by its reason, and is in no quarantine', async () => {
-        const { run, rows, ledger } = await refused();
+        const { run, last, ledger } = await refused();
         expect(await hand.store.listQuarantine({ limit: 9, after: null })).toEqual([]);
         expect(await hand.store.replayPending(run.replay)).toBe(1);
-        expect((await hand.records()).map(({ row }) => row)).toEqual([rows[2]]);
-        await hand.store.quarantineRecord(rows[2]!, 'record-refused', 'x');
+        expect((await hand.records()).map(({ row }) => row)).toEqual([last.row]);
+        await hand.store.quarantineRecord(last, 'record-refused', 'x');
         expect(await hand.store.ledger()).toEqual(ledger);
         const ids = (await select()).map(({ eventId }) => eventId);
         const told = await hand.store.endReplay(run.replay);
@@ -337,7 +338,7 @@ export function storeReplaySuite(name: string, open: () => Promise<DamageableSto
         const found = { key, sequence, eventId, bytesHash, offset: '9', deleted: false };
         await hand.store.noteFound({ topic, partition: 2, nextOffset: '10', records: [found] });
         const [again] = await hand.records();
-        await hand.store.quarantineRecord(again!.row, 'record-too-large', 'x');
+        await hand.store.quarantineRecord(again!, 'record-too-large', 'x');
         expect(await hand.store.listQuarantine({ limit: 9, after: null })).toMatchObject([
           { reason: 'record-too-large' },
         ]);
@@ -398,7 +399,7 @@ export function storeReplaySuite(name: string, open: () => Promise<DamageableSto
           await hand.store.allFound();
           const again = await hand.records();
           expect(rowsOf(again)).toEqual([rows[1]!.row]);
-          await hand.store.quarantineRecord(again[0]!.row, 'record-too-large', 'x');
+          await hand.store.quarantineRecord(again[0]!, 'record-too-large', 'x');
           expect(await hand.store.listQuarantine({ limit: 9, after: null })).toMatchObject([
             { reason: 'record-too-large' },
           ]);

@@ -681,6 +681,16 @@ export function storeSuite(name: string, open: () => Promise<StoreUnderTest>): v
         expect(await records()).toEqual([]);
       });
 
+      test('a row is set aside with the event that it holds alone', async () => {
+        await publish('1', 'a');
+        const [row] = await records();
+        await store.quarantineRecord({ row: row!.row, eventId: 'of-another' }, 'record-refused', 'x');
+        expect(await store.listQuarantine({ limit: 9, after: null })).toEqual([]);
+        expect(await records()).toEqual([row]);
+        await store.quarantineRecord(row!, 'record-refused', 'x');
+        expect(await records()).toEqual([]);
+      });
+
       test('events of the embedded log go to Kafka later, a page at a time, in order, with the position they have', async () => {
         for (const content of ['a', 'b', 'c']) await publish('1', content);
         await publish('2', 'a');
@@ -776,7 +786,7 @@ export function storeSuite(name: string, open: () => Promise<StoreUnderTest>): v
         await store.resendLogged(0, 1000);
         const [first, second] = await records();
         await store.markSent([{ row: first!.row, partition: 0, offset: '5' }]);
-        await store.quarantineRecord(second!.row, 'record-refused', 'x');
+        await store.quarantineRecord(second!, 'record-refused', 'x');
         const selected = { events: null, keys: null, organizationId: null, kind: null };
         const replayed = await store.selectReplay(selected, 0, 1e9, 9);
         expect(replayed.events).toMatchObject([{ row: first!.row, newest: true }]);
@@ -859,7 +869,7 @@ export function storeSuite(name: string, open: () => Promise<StoreUnderTest>): v
       test('a quarantined record lets newer ones of its key go on, and is sent after its release', async () => {
         await publish('1', 'a');
         const [first] = await records();
-        await store.quarantineRecord(first!.row, 'record-refused', 'too large for the broker');
+        await store.quarantineRecord(first!, 'record-refused', 'too large for the broker');
         expect(await records()).toEqual([]);
         expect(await store.ledger()).toMatchObject({ quarantined: 1, published: 0, waiting: 0 });
         const [entry] = await store.listQuarantine({ limit: 10, after: null });
@@ -876,7 +886,7 @@ export function storeSuite(name: string, open: () => Promise<StoreUnderTest>): v
       test('a released record that is no longer the newest of its key is not sent: its resource is read afresh', async () => {
         await publish('1', 'a');
         const [first] = await records();
-        await store.quarantineRecord(first!.row, 'record-refused', 'too large for the broker');
+        await store.quarantineRecord(first!, 'record-refused', 'too large for the broker');
         await publish('1', 'b');
         await sendAll();
         const [entry] = await store.listQuarantine({ limit: 10, after: null });

@@ -143,7 +143,7 @@ export function storeSyncSuite(name: string, open: () => Promise<StoreUnderTest>
       await hand.publish('1', 'a', { modifiedTime });
       await page(await begin(), { hints: [hint] });
       expect(await hand.store.take(10)).toEqual([]);
-      await hand.store.quarantineRecord((await hand.records())[0]!.row, 'record-refused', 'x');
+      await hand.store.quarantineRecord((await hand.records())[0]!, 'record-refused', 'x');
       const [entry] = await hand.store.listQuarantine({ limit: 9, after: null });
       await hand.store.discardQuarantine(entry!.id);
       await page(await begin(), { hints: [hint] });
@@ -408,7 +408,7 @@ export function storeSyncSuite(name: string, open: () => Promise<StoreUnderTest>
       };
       const discard = async () => {
         const [record] = await hand.records();
-        await hand.store.quarantineRecord(record!.row, 'record-refused', 'x');
+        await hand.store.quarantineRecord(record!, 'record-refused', 'x');
         const [entry] = await hand.store.listQuarantine({ limit: 1, after: null });
         expect(await hand.store.discardQuarantine(entry!.id)).toBe('discarded');
       };

@@ -94,9 +94,10 @@ export function makeMemoryOutbox(clock: Clock): MemoryOutbox {
         stored.sent ??= { position, partition, offset };
       }
     },
-    async quarantineRecord(row, reason, detail) {
+    async quarantineRecord({ row, eventId }, reason, detail) {
       called('quarantineRecord');
-      (outbox.rows[row - 1] as MemoryRow).quarantined = { reason, detail };
+      const stored = outbox.rows[row - 1] as MemoryRow;
+      if (stored.eventId === eventId) stored.quarantined = { reason, detail };
     },
     async resendLogged(after, limit) {
       called('resendLogged');

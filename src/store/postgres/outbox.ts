@@ -3,13 +3,13 @@
  * counter until the commit, so that positions become visible in their order.
  * States: 0 unsent, 1 in the embedded log only, 2 in Kafka, 3 quarantined, 4 set aside: its number was found taken.
  */
-import type { Acknowledgement } from '../../model/event';
+import type { Acknowledgement, EventRow } from '../../model/event';
 import type { QuarantineReason } from '../../model/notification';
 import type { LeaseHeld } from '../../model/store';
 import type { KnownEnd } from '../../model/topic-end';
 import { isStranded, liveTopic } from '../live-topic';
 import { unsentCountedMax } from '../store-rules';
-import { isSentRow, type NextOffsetOf, type ToldRow, toldBefore, toldRow } from '../told-before';
+import { holdsEvent, type NextOffsetOf, type ToldRow, toldBefore, toldRow } from '../told-before';
 import type { Context } from './context';
 import { insertEntries } from './quarantine-entries';
 import { isUnsent, lockReplaysOf, refuseAgain } from './refuse-again';
@@ -73,7 +73,7 @@ export async function markSent(
   const unsent = new Map(found.map((row) => [row.id as number, row]));
   const rows = [...told.values()].flatMap((acknowledged) => {
     const row = unsent.get(acknowledged.row);
-    return row === undefined || !isSentRow(row, acknowledged) ? [] : [toldRow(row, acknowledged)];
+    return row === undefined || !holdsEvent(row, acknowledged) ? [] : [toldRow(row, acknowledged)];
   });
   const repeats = again ? rows : [];
   const known = toldBefore(repeats, await endsOf(context, repeats));
@@ -174,10 +174,13 @@ async function lastPosition(context: Context, count: number): Promise<number> {
 
 export async function quarantineRecord(
   context: Context,
-  row: number,
+  refused: EventRow,
   reason: QuarantineReason,
   detail: string,
 ): Promise<void> {
+  const { row } = refused;
+  const held = await context.database.get('SELECT event_id FROM outbox WHERE id = $1', row);
+  if (held === undefined || !holdsEvent(held, refused)) return;
   await lockReplaysOf(context, row);
   await lockKeyOf(context, row);
   if (!(await refuseAgain(context, row, reason))) await setAside(context, row, reason, detail);

@@ -3,7 +3,7 @@
  * is sent late, but it is sent. The public position is given here, when a row is published.
  * States: 0 unsent, 1 in the embedded log only, 2 in Kafka, 3 quarantined, 4 set aside: its number was found taken.
  */
-import type { Acknowledgement, OutboxRow, PublishedEvent } from '../../model/event';
+import type { Acknowledgement, EventRow, OutboxRow, PublishedEvent } from '../../model/event';
 import type { QuarantineReason } from '../../model/notification';
 import type { HeldPartition, LeaseHeld } from '../../model/store';
 import type { KnownEnd } from '../../model/topic-end';
@@ -11,7 +11,7 @@ import { divideHeld } from '../held-topics';
 import { isStranded, liveTopic } from '../live-topic';
 import { type DamagedRow, publishedEvent, readableRows } from '../readable-rows';
 import { eventsBytesMax, unsentCountedMax } from '../store-rules';
-import { isSentRow, type ToldRow, toldBefore, toldRow } from '../told-before';
+import { holdsEvent, type ToldRow, toldBefore, toldRow } from '../told-before';
 import type { Context } from './context';
 import type { Row } from './database';
 import { insertEntry } from './quarantine';
@@ -151,7 +151,7 @@ function unsentRow({ database }: Context, told: Acknowledgement): ToldRow | null
     'SELECT topic, event_id, position, partition, log_offset FROM outbox WHERE id = ? AND state = 0',
     told.row,
   );
-  return unsent === undefined || !isSentRow(unsent, told) ? null : toldRow(unsent, told);
+  return unsent === undefined || !holdsEvent(unsent, told) ? null : toldRow(unsent, told);
 }
 
 /** The end of its partition, where this row is the last there; null for the embedded log. */
@@ -208,10 +208,13 @@ export function noteEnd({ database }: Context, { topic, partition, nextOffset, l
 
 export function quarantineRecord(
   context: Context,
-  row: number,
+  refused: EventRow,
   reason: QuarantineReason,
   detail: string,
 ): void {
+  const { row } = refused;
+  const held = context.database.get('SELECT event_id FROM outbox WHERE id = ?', row);
+  if (held === undefined || !holdsEvent(held, refused)) return;
   if (!refuseAgain(context, row, reason)) setAside(context, row, reason, detail);
 }
 

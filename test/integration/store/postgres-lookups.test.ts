@@ -227,7 +227,7 @@ describeWithNeighbour(
             raw: null,
           });
         const [unsent] = await store.pickUnsent(1, 1e9, [{ topic: 'held', partition: 0, partitions: 1 }]);
-        await store.quarantineRecord(unsent!.row, 'record-refused', 'no');
+        await store.quarantineRecord(unsent!, 'record-refused', 'no');
         for (const { id } of await store.listQuarantine({ limit: 9, after: null }))
           await store.releaseQuarantine(id);
       };

@@ -202,8 +202,8 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'orders from several pr
 
   test('many records that are released together are sent only while each is the newest of its key', async () => {
     for (const id of range(6)) await hands[0]!.publish(`r${id}`, 'a');
-    for (const { row } of await hands[0]!.records())
-      await stores[0]!.quarantineRecord(row, 'record-refused', 'x');
+    for (const record of await hands[0]!.records())
+      await stores[0]!.quarantineRecord(record, 'record-refused', 'x');
     const refused = await entries();
     nowMs += 2000;
     for (const id of range(3)) await hands[0]!.publish(`r${id}`, 'b');
@@ -238,8 +238,8 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'orders from several pr
       const tasks = await stores[0]!.take(2);
       for (const id of ['second', 'first'])
         await hands[0]!.finish(tasks.find((task) => task.address === address(id))!, draftOf(id, 'a'));
-      for (const { row } of await hands[0]!.records())
-        await stores[0]!.quarantineRecord(row, 'record-refused', 'x');
+      for (const record of await hands[0]!.records())
+        await stores[0]!.quarantineRecord(record, 'record-refused', 'x');
       await other.query('BEGIN');
       await hold('first');
       const orders = (await entries()).map(({ id }) => stores[0]!.discardQuarantine(id));
@@ -309,7 +309,7 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'orders from several pr
       const id = `k${round}`;
       await hands[0]!.publish(id, 'a');
       const first = (await hands[0]!.records()).find(({ key }) => key.endsWith(id))!;
-      await stores[0]!.quarantineRecord(first.row, 'record-refused', 'x');
+      await stores[0]!.quarantineRecord(first, 'record-refused', 'x');
       const [entry] = await entries();
       await hands[0]!.put([hintOf(id)]);
       const task = await hands[0]!.takeAt(address(id));

@@ -14,7 +14,7 @@ import { makeProviderHealth } from '../../../src/inbox/provider-health';
 import type { Answer } from '../../../src/model/answer';
 import type { SealedConnection } from '../../../src/model/connection';
 import type { EquipmentNames } from '../../../src/model/equipment-names';
-import { bytesHashOf } from '../../../src/model/event';
+import { bytesHashOf, type OutboxRow } from '../../../src/model/event';
 import type { Store } from '../../../src/model/store';
 import type { TakenTask } from '../../../src/model/task';
 import { migrate, mustBeMigrated } from '../../../src/store/postgres/migrate';
@@ -806,19 +806,19 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'several stores on one 
     await Promise.all([found, acted]);
   }
 
-  /** The row of an event that waits to be sent. */
-  async function decided(store: Store): Promise<number> {
+  /** An event that waits to be sent. */
+  async function decided(store: Store): Promise<OutboxRow> {
     await put(store, ['1']);
     const [one] = await store.take(1);
     await finish(store, one!, '1', 'a');
     const [event] = await store.pickUnsent(10, 1e9, []);
-    return event!.row;
+    return event!;
   }
 
   test('a refused record that is released while records are found gone does not go out below them', async () => {
     const other = stores[1]!;
-    const row = await decided(other);
-    await other.quarantineRecord(row, 'record-refused', 'x');
+    const event = await decided(other);
+    await other.quarantineRecord(event, 'record-refused', 'x');
     const [entry] = await other.listQuarantine({ limit: 9, after: null });
     await besideLost(() => other.releaseQuarantine(entry!.id));
     expect(await other.pickUnsent(10, 1e9, [])).toEqual([]);
@@ -826,7 +826,7 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'several stores on one 
 
   test('a replay that begins while records are found gone sends nothing again below them', async () => {
     const other = stores[1]!;
-    const row = await decided(other);
+    const { row } = await decided(other);
     await other.markSent([{ row, partition: 0, offset: '0' }]);
     await besideLost(async () => other.resendNewest(await other.beginReplay('x'), [row]));
     expect(await other.pickUnsent(10, 1e9, [])).toEqual([]);

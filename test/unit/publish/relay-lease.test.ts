@@ -298,7 +298,7 @@ test('a partition that could not be written is no trouble any more once nothing 
   const { clock, outbox, target, relay } = setUp();
   target.script = [failAll('retry', 'TIMED_OUT')];
   await relay.step();
-  await outbox.quarantineRecord(1, 'record-refused', 'by hand');
+  await outbox.quarantineRecord(outbox.rows[0]!, 'record-refused', 'by hand');
   await clock.advance(20_000);
   expect(relay.conditions()).toHaveLength(1);
   expect(await relay.step()).toBe('empty');
