@@ -215,15 +215,16 @@ export interface OutboxRow extends EventRow {
   acceptedAtMs: number | null;
 }
 
-/** What a broker, or the embedded log, acknowledged. */
-export interface Acknowledgement {
+/** Where a row of the outbox stands. */
+export interface RowPlace {
   row: number;
-  /** Of what was sent: a failover that lost its row gives the number to another. Left out: whatever the row holds. */
-  eventId?: string;
-  /** null for the embedded log. */
+  /** null for the embedded log, as is the offset. */
   partition: number | null;
   offset: string | null;
 }
+
+/** What a broker, or the embedded log, acknowledged. */
+export interface Acknowledgement extends EventRow, RowPlace {}
 
 /** A published event as `tramline events` shows it. */
 export interface PublishedEvent {

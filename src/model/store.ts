@@ -7,7 +7,7 @@ import type { Alert, AlertInputs, Condition, Told } from './alert';
 import type { SealedConnection, SealedTokens } from './connection';
 import type { StoredConsent } from './consent';
 import type { EquipmentBook } from './equipment-names';
-import type { Acknowledgement, EventRow, OutboxRow } from './event';
+import type { Acknowledgement, EventRow, OutboxRow, RowPlace } from './event';
 import type { Inspection } from './inspection';
 import type { Accepted, Delivery, QuarantineReason } from './notification';
 import type {
@@ -392,12 +392,7 @@ export interface Replays {
   /** Those rows whole, in their order. */
   readHistory(rows: number[]): Promise<OutboxRow[]>;
   /** How many were sent. The rows of `tooLarge` the topic did not take for their size: they are counted as refused. */
-  noteHistory(
-    step: ReplayStep,
-    topic: string,
-    sent: Acknowledgement[],
-    tooLarge?: number[],
-  ): Promise<number | null>;
+  noteHistory(step: ReplayStep, topic: string, sent: RowPlace[], tooLarge?: number[]): Promise<number | null>;
   /** Rows of it that are still to be sent again; of all of them from `first` on, where that is named. */
   replayPending(replay: number, first?: number): Promise<number>;
   /** What was refused of it. */

@@ -3,7 +3,7 @@
  * order. What was not acknowledged is sent again, so a record may stand there twice. Bounded in memory by its callers,
  * who hand over no more than `chunksOf` says.
  */
-import { type Acknowledgement, type OutboxRow, recordBytes } from '../model/event';
+import { type OutboxRow, type RowPlace, recordBytes } from '../model/event';
 import { Problem } from '../model/problem';
 import type { SelectedEvent } from '../model/replay';
 import { type BackoffBounds, backoffMs } from '../tools/backoff';
@@ -26,7 +26,7 @@ export interface HistorySender {
 }
 
 export interface SentHistory {
-  sent: Acknowledgement[];
+  sent: RowPlace[];
   /** Rows of the outbox. */
   tooLarge: number[];
 }
@@ -210,7 +210,7 @@ function worstOf(failures: Failed[]): Failed | null {
   return first('stop') ?? first('again') ?? failures[0] ?? null;
 }
 
-function acknowledged({ rows, partition }: Batch, firstOffset: string | null): Acknowledgement[] {
+function acknowledged({ rows, partition }: Batch, firstOffset: string | null): RowPlace[] {
   const first = BigInt(firstOffset ?? 0);
   return rows.map(({ row }, index) => ({ row, partition, offset: String(first + BigInt(index)) }));
 }

@@ -20,8 +20,8 @@ export interface ToldRow {
 }
 
 /** Whether `row` is the one that was told, and none that has its number since a failover lost that one. */
-export function holdsEvent(row: Readonly<Record<string, unknown>>, { eventId }: Partial<EventRow>): boolean {
-  return eventId === undefined || row.event_id === eventId;
+export function holdsEvent(row: Readonly<Record<string, unknown>>, { eventId }: EventRow): boolean {
+  return row.event_id === eventId;
 }
 
 /** `row` is the one that is acknowledged, by the names of its columns. */

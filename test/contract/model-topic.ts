@@ -19,7 +19,7 @@ export class ModelTopic {
       expect([key, sequence, bytesHash]).toEqual([before.key, before.sequence, before.bytesHash]);
     else expect([key, sequence]).toEqual([key, Math.max(sequence, this.highestOf(key) + 1)]);
     return {
-      row,
+      ...{ row, eventId },
       partition: 0,
       offset: this.append({
         key,

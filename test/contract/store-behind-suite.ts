@@ -13,6 +13,7 @@ import {
   heldBy,
   hintOf,
   type StoreUnderTest,
+  sentTo,
   terms,
 } from './store-hand';
 
@@ -48,7 +49,7 @@ export function storeBehindSuite(name: string, open: () => Promise<StoreUnderTes
     const sentAndToBeSentAgain = async (): Promise<OutboxRow> => {
       await hand.publish('1', 'a');
       const [row] = await hand.records();
-      await hand.store.markSent([{ row: row!.row, partition: 2, offset: '7' }]);
+      await hand.store.markSent([sentTo(row!, 2, '7')]);
       const { replay } = await hand.store.beginReplay('x');
       const step = { replay, after: 1, counts: { selected: 0, keys: 0, replayed: 0 } };
       expect(await hand.store.resendNewest(step, [row!.row])).toBe(1);
@@ -85,9 +86,7 @@ export function storeBehindSuite(name: string, open: () => Promise<StoreUnderTes
       await hand.publish('1', 'a');
       await hand.publish('1', 'b');
       const rows = await hand.records();
-      await hand.store.markSent(
-        rows.map(({ row }, index) => ({ row, partition: 2, offset: `${7 + index}` })),
-      );
+      await hand.store.markSent(rows.map((record, index) => sentTo(record, 2, `${7 + index}`)));
       const last = { offset: '8', eventId: rows[1]!.eventId };
       expect(await hand.store.topicEnds()).toEqual([{ topic, partition: 2, nextOffset: '9', last }]);
     });
@@ -106,7 +105,7 @@ export function storeBehindSuite(name: string, open: () => Promise<StoreUnderTes
       const rows = await hand.records();
       const lease = { name: 'relay', holder: 'a' };
       await hand.store.holdLease(lease.name, lease.holder, 60_000);
-      await hand.store.markSent([{ row: rows[0]!.row, partition: 2, offset: '7' }], lease);
+      await hand.store.markSent([sentTo(rows[0]!, 2, '7')], lease);
       const noted = (nextOffset: string, partition = 2) => ({
         ...lease,
         ends: [{ topic, partition, nextOffset }],
@@ -114,7 +113,7 @@ export function storeBehindSuite(name: string, open: () => Promise<StoreUnderTes
       for (const lost of [noted('9'), noted('10'), noted('1', 3)]) {
         expect(await hand.store.leads(lost)).toBe(false);
         expect(await hand.store.pickUnsent(9, 1e9, [], lost)).toEqual([]);
-        await hand.store.markSent([{ row: rows[1]!.row, partition: 2, offset: '11' }], lost);
+        await hand.store.markSent([sentTo(rows[1]!, 2, '11')], lost);
       }
       expect(await hand.store.leads(noted('8'))).toBe(true);
       expect(await hand.store.pickUnsent(9, 1e9, [], noted('8'))).toEqual([rows[1]]);
@@ -126,8 +125,8 @@ export function storeBehindSuite(name: string, open: () => Promise<StoreUnderTes
       await hand.publish('1', 'a');
       const [row] = await hand.records();
       await hand.store.markSent([
-        { row: row!.row, partition: 2, offset: '7' },
-        { row: row!.row + 1000, partition: 2, offset: '8' },
+        sentTo(row!, 2, '7'),
+        sentTo({ row: row!.row + 1000, eventId: 'lost' }, 2, '8'),
       ]);
       expect(await hand.store.unsentCount()).toBe(0);
       expect(await hand.store.topicEnds()).toEqual([]);
@@ -201,9 +200,7 @@ export function storeBehindSuite(name: string, open: () => Promise<StoreUnderTes
       await hand.publish('2', 'c');
       const rows = await hand.records();
       const places = [41, 42, 43, 44, 45, 60, 46];
-      await hand.store.markSent(
-        rows.map(({ row }, nth) => ({ row, partition: 2, offset: String(places[nth]) })),
-      );
+      await hand.store.markSent(rows.map((record, nth) => sentTo(record, 2, String(places[nth]))));
       await find([sentAt(rows[0]!, 51), sentAt(rows[2]!, 52), sentAt(rows[4]!, 53)], '61');
       const unsent = (await hand.records()).map(({ key, sequence }) => `${key} ${sequence}`);
       expect(unsent).toEqual(['4711/equipment/1 2', '4711/equipment/2 3']);
@@ -302,7 +299,7 @@ export function storeBehindSuite(name: string, open: () => Promise<StoreUnderTes
     test('what another wrote under a lower number than what was sent after it is no reason to publish it anew', async () => {
       for (const content of ['a', 'b']) await hand.publish('1', content);
       const [first, second] = await hand.records();
-      await hand.store.markSent([{ row: first!.row, partition: 2, offset: '7' }]);
+      await hand.store.markSent([sentTo(first!, 2, '7')]);
       expect(await find([stranger(1), sentAt(second!, 9)], '10')).toBe(0);
       expect(await hand.publish('1', 'b')).toMatchObject({ outcome: 'unchanged' });
     });
@@ -310,7 +307,7 @@ export function storeBehindSuite(name: string, open: () => Promise<StoreUnderTes
     test('other bytes after those that were sent are no news to the store: what they tell is published anew', async () => {
       await hand.publish('1', 'a');
       const [row] = await hand.records();
-      await hand.store.markSent([{ row: row!.row, partition: 2, offset: '7' }]);
+      await hand.store.markSent([sentTo(row!, 2, '7')]);
       const headers = row!.headers.map(([name, text]): [string, string] => [
         name,
         name === 'traceparent' ? `00-${'c'.repeat(32)}-${'d'.repeat(16)}-01` : text,
@@ -658,9 +655,9 @@ export function storeBehindSuite(name: string, open: () => Promise<StoreUnderTes
       [
         'in the embedded log alone',
         async () => {
-          await hand.store.markSent([{ row: (await hand.records())[0]!.row, partition: null, offset: null }]);
+          await hand.store.markSent([sentTo((await hand.records())[0]!, null, null)]);
           await hand.store.resendLogged(0, 1000);
-          await hand.store.markSent([{ row: (await hand.records())[0]!.row, partition: 0, offset: '1' }]);
+          await hand.store.markSent([sentTo((await hand.records())[0]!, 0, '1')]);
         },
       ],
     ])(
@@ -773,7 +770,7 @@ export function storeBehindSuite(name: string, open: () => Promise<StoreUnderTes
       };
       beforeEach(async () => {
         await hand.publish('1', 'a');
-        await hand.store.markSent([{ row: (await hand.records())[0]!.row, partition: 2, offset: '40' }]);
+        await hand.store.markSent([sentTo((await hand.records())[0]!, 2, '40')]);
         refused = await refuse('b');
       });
 

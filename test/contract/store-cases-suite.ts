@@ -17,6 +17,7 @@ import {
   heldBy,
   hintOf,
   type StoreUnderTest,
+  sentTo,
   sumOf,
   terms,
 } from './store-hand';
@@ -1089,9 +1090,7 @@ export function storeCasesSuite(name: string, open: () => Promise<StoreUnderTest
       let nextOffset = 0;
       const send = async () => {
         const rows = await hand.records();
-        await hand.store.markSent(
-          rows.map(({ row }) => ({ row, partition: 1, offset: String(nextOffset++) })),
-        );
+        await hand.store.markSent(rows.map((record) => sentTo(record, 1, String(nextOffset++))));
       };
 
       test('the event before it is the newest one, and stays until another was published', async () => {
@@ -1225,9 +1224,7 @@ export function storeCasesSuite(name: string, open: () => Promise<StoreUnderTest
       let nextOffset = 0;
       const send = async () => {
         const rows = await hand.records();
-        await hand.store.markSent(
-          rows.map(({ row }) => ({ row, partition: 1, offset: String(nextOffset++) })),
-        );
+        await hand.store.markSent(rows.map((record) => sentTo(record, 1, String(nextOffset++))));
         return rows;
       };
 

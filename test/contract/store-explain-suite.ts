@@ -16,6 +16,7 @@ import {
   heldBy,
   hintOf,
   type StoreUnderTest,
+  sentTo,
   terms,
 } from './store-hand';
 
@@ -37,11 +38,7 @@ export function storeExplainSuite(name: string, open: () => Promise<StoreUnderTe
     const sendToKafka = async () => {
       const rows = await hand.records();
       await hand.store.markSent(
-        rows.map(({ row, key }) => ({
-          row,
-          partition: Number(key.split('/')[0]),
-          offset: String(nextOffset++),
-        })),
+        rows.map((record) => sentTo(record, Number(record.key.split('/')[0]), String(nextOffset++))),
       );
       return rows;
     };
@@ -162,7 +159,7 @@ export function storeExplainSuite(name: string, open: () => Promise<StoreUnderTe
       await sendToKafka();
       under.advance(1000);
       const { replay, counts } = await hand.store.beginReplay('x');
-      const places = [{ row: row!.row, partition: 0, offset: '7' }];
+      const places = [sentTo(row!, 0, '7')];
       await hand.store.noteHistory({ replay, after: 0, counts }, 'audit', places);
       under.advance(1000);
       await hand.store.resendNewest({ replay, after: 9, counts }, [row!.row]);
@@ -728,7 +725,7 @@ export function storeExplainSuite(name: string, open: () => Promise<StoreUnderTe
       const [row] = await sendToKafka();
       await hand.put(Array.from({ length: 250 }, () => hintOf('1')));
       const { replay, counts } = await hand.store.beginReplay('x');
-      const again = Array.from({ length: 201 }, () => ({ row: row!.row, partition: 0, offset: '7' }));
+      const again = Array.from({ length: 201 }, () => sentTo(row!, 0, '7'));
       await hand.store.noteHistory({ replay, after: 9, counts }, 'audit', again);
       const told = await steps(address('1'));
       const of = (wanted: string) => told.filter(({ step }) => step === wanted);

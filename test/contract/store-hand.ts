@@ -1,6 +1,6 @@
 // A hand on a store under test: what nearly every case needs to put, take, finish and send.
 import type { SealedConnection } from '../../src/model/connection';
-import type { EventDraft } from '../../src/model/event';
+import type { Acknowledgement, EventDraft, EventRow } from '../../src/model/event';
 import type { Ledger } from '../../src/model/ledger';
 import type { Delivery, HintElement, QuarantineReason } from '../../src/model/notification';
 import type { CauseDetail, Observation, ProbeAgain } from '../../src/model/organization';
@@ -71,6 +71,13 @@ export function draftOf(id: string, content: string, extra: Partial<EventDraft> 
     ...extra,
   };
 }
+
+/** What Kafka acknowledged of a row; the embedded log gives no place: `null, null`. */
+export const sentTo = (
+  { row, eventId }: EventRow,
+  partition: number | null,
+  offset: string | null,
+): Acknowledgement => ({ row, eventId, partition, offset });
 
 /** The same, as a listing shows it. */
 export const listedAs = (id: string, content: string): ListedResource => {
@@ -197,9 +204,7 @@ export class Hand {
   }
 
   async sendAll(): Promise<void> {
-    await this.store.markSent(
-      (await this.records()).map(({ row }) => ({ row, partition: null, offset: null })),
-    );
+    await this.store.markSent((await this.records()).map((record) => sentTo(record, null, null)));
   }
 
   /** As it is when everything that was decided has been sent. */

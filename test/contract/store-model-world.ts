@@ -25,6 +25,7 @@ import {
   header,
   heldBy,
   hintOf,
+  sentTo,
   sumOf,
 } from './store-hand';
 
@@ -317,7 +318,7 @@ export class World {
     await this.retain();
     const history = await store.readHistory(rows);
     expect(history.map(({ row }) => row)).toEqual(rows);
-    const sent = history.map(({ row }, at) => ({ row, partition: 0, offset: String(at) }));
+    const sent = history.map((record, at) => sentTo(record, 0, String(at)));
     await store.noteHistory({ replay, after: until, counts }, 'history', sent);
     await store.endReplay(replay);
     await store.holdLease(replayLease, 'model', 0);

@@ -14,6 +14,7 @@ import {
   Hand,
   header,
   hintOf,
+  sentTo,
   terms,
 } from './store-hand';
 
@@ -35,7 +36,7 @@ export function storeReplaySuite(name: string, open: () => Promise<DamageableSto
     let nextOffset = 0;
     const sendToKafka = async () => {
       const rows = await hand.records();
-      await hand.store.markSent(rows.map(({ row }) => ({ row, partition: 2, offset: String(nextOffset++) })));
+      await hand.store.markSent(rows.map((record) => sentTo(record, 2, String(nextOffset++))));
       return rows;
     };
     const stepOf = ({ replay, counts }: ReplayRun, after: number) => ({ replay, after, counts });
@@ -171,7 +172,7 @@ export function storeReplaySuite(name: string, open: () => Promise<DamageableSto
     test('what was acknowledged before a replay, and is told again after it began, is not taken for its repeat', async () => {
       await hand.publish('1', 'a');
       const sends = async (offset: string) =>
-        (await hand.records()).map(({ row }) => ({ row, partition: 2, offset }));
+        (await hand.records()).map((record) => sentTo(record, 2, offset));
       let told = await sends('7');
       await hand.store.markSent(told);
       for (const offset of ['8', '9']) {
@@ -192,10 +193,7 @@ export function storeReplaySuite(name: string, open: () => Promise<DamageableSto
     test('nor where the store lacks another of what is told', async () => {
       await hand.publish('1', 'a');
       const [row] = await hand.records();
-      const told = [
-        { row: row!.row, partition: 2, offset: '7' },
-        { row: row!.row + 1000, partition: 2, offset: '8' },
-      ];
+      const told = [sentTo(row!, 2, '7'), sentTo({ row: row!.row + 1000, eventId: 'lost' }, 2, '8')];
       await hand.store.markSent(told);
       const run = await hand.store.beginReplay('x');
       await hand.store.resendNewest(stepOf(run, 9), rowsOf(await select()));
@@ -206,12 +204,12 @@ export function storeReplaySuite(name: string, open: () => Promise<DamageableSto
     test('nor where it went again, since an older event of its key was found after it', async () => {
       for (const content of ['a', 'b']) await hand.publish('1', content);
       const rows = await hand.records();
-      await hand.store.markSent(rows.map(({ row }, nth) => ({ row, partition: 2, offset: String(7 + nth) })));
+      await hand.store.markSent(rows.map((record, nth) => sentTo(record, 2, String(7 + nth))));
       const [{ key, sequence, eventId, headers, value }] = rows as [OutboxRow];
       const bytesHash = bytesHashOf(JSON.stringify(headers), value);
       const found = { key, sequence, eventId, bytesHash, offset: '9', deleted: false };
       await hand.store.noteFound({ topic, partition: 2, nextOffset: '10', records: [found] });
-      const told = (await hand.records()).map(({ row }) => ({ row, partition: 2, offset: '20' }));
+      const told = (await hand.records()).map((record) => sentTo(record, 2, '20'));
       await hand.store.markSent(told);
       const run = await hand.store.beginReplay('x');
       await hand.store.resendNewest(stepOf(run, 9), [told[0]!.row]);
@@ -228,10 +226,10 @@ export function storeReplaySuite(name: string, open: () => Promise<DamageableSto
       async (_where, partition, offset) => {
         await hand.publish('1', 'a');
         const [row] = await hand.records();
-        await hand.store.markSent([{ row: row!.row, partition: 2, offset: '7' }]);
+        await hand.store.markSent([sentTo(row!, 2, '7')]);
         const run = await hand.store.beginReplay('x');
         await hand.store.resendNewest(stepOf(run, 9), rowsOf(await select()));
-        await hand.store.markSent([{ row: row!.row, partition, offset }], undefined, true);
+        await hand.store.markSent([sentTo(row!, partition, offset)], undefined, true);
         expect(await hand.store.replayPending(run.replay)).toBe(0);
         expect(await hand.records()).toEqual([]);
       },
@@ -242,13 +240,13 @@ export function storeReplaySuite(name: string, open: () => Promise<DamageableSto
       const waiting = async (places: string[]) => {
         for (const id of ['1', '2']) await hand.publish(id, 'a');
         const rows = await hand.records();
-        await hand.store.markSent(rows.map(({ row }, nth) => ({ row, partition: 2, offset: places[nth]! })));
+        await hand.store.markSent(rows.map((record, nth) => sentTo(record, 2, places[nth]!)));
         const run = await hand.store.beginReplay('x');
         await hand.store.resendNewest(stepOf(run, 9), rowsOf(await select()));
         await hand.publish('1', 'b');
         const again = await hand.records();
         expect(again.map(({ sequence }) => sequence)).toEqual([1, 1, 2]);
-        return { run, told: again.map(({ row }, nth) => ({ row, partition: 2, offset: String(nth) })) };
+        return { run, told: again.map((record, nth) => sentTo(record, 2, String(nth))) };
       };
 
       test.each([
@@ -330,9 +328,7 @@ export function storeReplaySuite(name: string, open: () => Promise<DamageableSto
       test('is set aside where no replay sends it: an older event of its key was found after it', async () => {
         for (const content of ['a', 'b']) await hand.publish('1', content);
         const rows = await hand.records();
-        await hand.store.markSent(
-          rows.map(({ row }, nth) => ({ row, partition: 2, offset: String(7 + nth) })),
-        );
+        await hand.store.markSent(rows.map((record, nth) => sentTo(record, 2, String(7 + nth))));
         const [{ key, sequence, eventId, headers, value }] = rows as [OutboxRow];
         const bytesHash = bytesHashOf(JSON.stringify(headers), value);
         const found = { key, sequence, eventId, bytesHash, offset: '9', deleted: false };
@@ -357,9 +353,7 @@ export function storeReplaySuite(name: string, open: () => Promise<DamageableSto
         const overtaken = async () => {
           for (const content of ['a', 'b']) await hand.publish('1', content);
           const rows = await hand.records();
-          await hand.store.markSent(
-            rows.map(({ row }, nth) => ({ row, partition: 2, offset: String(7 + nth) })),
-          );
+          await hand.store.markSent(rows.map((record, nth) => sentTo(record, 2, String(7 + nth))));
           const run = await hand.store.beginReplay('x');
           const step = { ...stepOf(run, 99), counts: { selected: 2, keys: 1, replayed: 0 } };
           expect(await hand.store.resendNewest(step, rowsOf(rows))).toBe(1);
@@ -587,7 +581,7 @@ export function storeReplaySuite(name: string, open: () => Promise<DamageableSto
       await sendToKafka();
       const run = await hand.store.beginReplay('x');
       const [first, second] = await select();
-      const sent = [{ row: first!.row, partition: 0, offset: '7' }];
+      const sent = [sentTo(first!, 0, '7')];
       expect(await hand.store.noteHistory(stepOf(run, second!.row), 'audit', sent, [second!.row])).toBe(1);
       expect(await hand.store.endReplay(run.replay)).toEqual([
         { reason: 'record-too-large', records: 1, events: [second!.eventId] },
@@ -824,8 +818,9 @@ export function storeReplaySuite(name: string, open: () => Promise<DamageableSto
 
     test('a page names what waits to be sent, and leaves out what the replay sent that goes on', async () => {
       for (const id of ['1', '2', '3']) await hand.publish(id, 'a');
-      const rows = (await hand.records()).map(({ row }) => row);
-      await hand.store.markSent([{ row: rows[1]!, partition: 2, offset: '0' }]);
+      const records = await hand.records();
+      const rows = rowsOf(records);
+      await hand.store.markSent([sentTo(records[1]!, 2, '0')]);
       const run = await hand.store.beginReplay('x');
       const page = (selection: Partial<ReplaySelection> = {}, after = 0) =>
         hand.store.selectReplay({ ...all, ...selection }, after, 1e9, 100);
@@ -859,7 +854,7 @@ export function storeReplaySuite(name: string, open: () => Promise<DamageableSto
       await hand.store.noteHistory(
         stepOf(run, 9),
         'audit',
-        rows.map(({ row }) => ({ row, partition: 0, offset: '7' })),
+        rows.map((record) => sentTo(record, 0, '7')),
       );
       const { steps } = (await hand.store.explain(sent[0]!.eventId))!;
       expect(steps.at(-1)).toMatchObject({ step: 'replayed', topic: 'audit', partition: 0, offset: '7' });

@@ -6,7 +6,7 @@ import { recordBytes } from '../../src/model/event';
 import { emptyLedger } from '../../src/model/ledger';
 import { replayLease } from '../../src/model/replay';
 import type { StoreRules } from '../../src/store/store-rules';
-import { aliasHintOf, type DamageableStore, draftOf, Hand, hintOf, terms } from './store-hand';
+import { aliasHintOf, type DamageableStore, draftOf, Hand, hintOf, sentTo, terms } from './store-hand';
 
 const dayMs = 86_400_000;
 const organizationId = '4711';
@@ -225,7 +225,7 @@ export function storeRetentionSuite(
         expect(await hand.store.holdLease(replayLease, 'p1', 4 * keptMs)).toBe(true);
         const toTopic = async (from: number, to: number) => {
           const history = await hand.store.readHistory(rows.slice(from, to));
-          const sent = history.map(({ row }, nth) => ({ row, partition: 0, offset: String(from + nth) }));
+          const sent = history.map((record, nth) => sentTo(record, 0, String(from + nth)));
           await hand.store.noteHistory({ replay, after: rows[to - 1]!, counts }, 'history', sent);
           return history.length;
         };

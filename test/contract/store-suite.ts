@@ -15,6 +15,7 @@ import {
   heldBy,
   hintOf,
   type StoreUnderTest,
+  sentTo,
   sumOf,
 } from './store-hand';
 
@@ -52,8 +53,7 @@ export function storeSuite(name: string, open: () => Promise<StoreUnderTest>): v
       return result;
     };
     const records = () => store.pickUnsent(1000, 1e9, []);
-    const sendAll = async () =>
-      store.markSent((await records()).map(({ row }) => ({ row, partition: null, offset: null })));
+    const sendAll = async () => store.markSent((await records()).map((record) => sentTo(record, null, null)));
     /** As it is when everything that was decided has been sent. */
     const ledgerAtRest = async () => {
       await sendAll();
@@ -662,9 +662,9 @@ export function storeSuite(name: string, open: () => Promise<StoreUnderTest>): v
         await publish('1', 'a');
         await publish('2', 'b');
         const [first, second] = await records();
-        await store.markSent([{ row: first!.row, partition: 3, offset: '17' }]);
+        await store.markSent([sentTo(first!, 3, '17')]);
         expect(await records()).toEqual([second]);
-        await store.markSent([{ row: first!.row, partition: 4, offset: '99' }]);
+        await store.markSent([sentTo(first!, 4, '99')]);
         const { events } = await store.listEvents({ after: 0, limit: 10, type: null, organizationId: null });
         expect(events).toMatchObject([
           { position: 1, partition: 3, offset: '17', record: { key: first!.key } },
@@ -674,7 +674,7 @@ export function storeSuite(name: string, open: () => Promise<StoreUnderTest>): v
       test('a row is marked sent with the event that it holds alone', async () => {
         await publish('1', 'a');
         const [row] = await records();
-        const sent = { row: row!.row, partition: 3, offset: '17' };
+        const sent = sentTo(row!, 3, '17');
         await store.markSent([{ ...sent, eventId: 'of-another' }]);
         expect(await records()).toEqual([row]);
         await store.markSent([{ ...sent, eventId: row!.eventId }]);
@@ -711,7 +711,7 @@ export function storeSuite(name: string, open: () => Promise<StoreUnderTest>): v
           ['2', 1],
           ['2', 2],
         ]);
-        await store.markSent(rows.map(({ row }) => ({ row, partition: 0, offset: '5' })));
+        await store.markSent(rows.map((record) => sentTo(record, 0, '5')));
         expect(await store.resendLogged(0, 1000)).toBeNull();
         expect(await records()).toEqual([]);
         const { events } = await store.listEvents({ after: 0, limit: 10, type: null, organizationId: null });
@@ -721,7 +721,7 @@ export function storeSuite(name: string, open: () => Promise<StoreUnderTest>): v
       test('what only the embedded log has, or was to have next, goes to the topics of the prefix of today', async () => {
         for (const content of ['a', 'b', 'c']) await publish('1', content);
         const [first, ...others] = await records();
-        await store.markSent([first!, ...others].map(({ row }) => ({ row, partition: null, offset: null })));
+        await store.markSent([first!, ...others].map((record) => sentTo(record, null, null)));
         // Its process did not live to mark it.
         await publish('1', 'd');
         expect(await records()).toMatchObject([{ sequence: 4, topic: 'tramline.equipment.v1' }]);
@@ -734,7 +734,7 @@ export function storeSuite(name: string, open: () => Promise<StoreUnderTest>): v
         );
         const { eventId, key, headers, value } = first!;
         expect(rows[0]).toMatchObject({ eventId, key, headers, value });
-        await store.markSent(rows.map(({ row }) => ({ row, partition: 0, offset: String(row) })));
+        await store.markSent(rows.map((record) => sentTo(record, 0, String(record.row))));
         await publish('1', 'e');
         expect(await records()).toHaveLength(1);
         // What is decided for a topic that Kafka has stays with it, whatever prefix is chosen later.
@@ -767,11 +767,9 @@ export function storeSuite(name: string, open: () => Promise<StoreUnderTest>): v
       test('what brokers have is not sent again with the embedded log, wherever a page ends', async () => {
         for (const content of ['a', 'b', 'c', 'd']) await publish('1', content);
         const rows = await records();
-        const places = [null, 0, null, 0].map((partition, at) => ({
-          row: rows[at]!.row,
-          partition,
-          offset: partition === null ? null : '5',
-        }));
+        const places = [null, 0, null, 0].map((partition, at) =>
+          sentTo(rows[at]!, partition, partition === null ? null : '5'),
+        );
         await store.markSent(places);
         let pages = 0;
         for (let after: number | null = 0; after !== null; pages += 1)
@@ -785,7 +783,7 @@ export function storeSuite(name: string, open: () => Promise<StoreUnderTest>): v
         await sendAll();
         await store.resendLogged(0, 1000);
         const [first, second] = await records();
-        await store.markSent([{ row: first!.row, partition: 0, offset: '5' }]);
+        await store.markSent([sentTo(first!, 0, '5')]);
         await store.quarantineRecord(second!, 'record-refused', 'x');
         const selected = { events: null, keys: null, organizationId: null, kind: null };
         const replayed = await store.selectReplay(selected, 0, 1e9, 9);
@@ -860,9 +858,9 @@ export function storeSuite(name: string, open: () => Promise<StoreUnderTest>): v
         under.advance(1000);
         expect(await picked()).toBe(0);
         await store.holdLease('relay', 'b', 1000);
-        await store.markSent([{ row: row!.row, partition: 0, offset: '1' }], mine);
+        await store.markSent([sentTo(row!, 0, '1')], mine);
         expect(await store.unsentCount()).toBe(1);
-        await store.markSent([{ row: row!.row, partition: 0, offset: '1' }], { name: 'relay', holder: 'b' });
+        await store.markSent([sentTo(row!, 0, '1')], { name: 'relay', holder: 'b' });
         expect(await store.unsentCount()).toBe(0);
       });
 
@@ -941,7 +939,7 @@ export function storeSuite(name: string, open: () => Promise<StoreUnderTest>): v
         const { deliveryId } = await put([hintOf('1')]);
         const result = await finish(await take(), draftOf('1', 'a'));
         const eventId = result.outcome === 'published' ? result.eventIds[0]! : '';
-        await store.markSent((await records()).map(({ row }) => ({ row, partition: 2, offset: '7' })));
+        await store.markSent((await records()).map((record) => sentTo(record, 2, '7')));
         for (const what of [deliveryId, eventId, address('1')]) {
           const steps = (await store.explain(what))!.steps.map((step) => step.step);
           expect(steps).toEqual(expect.arrayContaining(['published', 'decided', 'sent']));

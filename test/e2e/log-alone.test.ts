@@ -9,7 +9,7 @@ import { openStoreHere } from '../../src/store/open-store';
 import { openPostgres } from '../../src/store/postgres/open-postgres';
 import { postgresSettingsFor } from '../contract/open-postgres';
 import { settingsFor } from '../contract/open-sqlite';
-import { Hand } from '../contract/store-hand';
+import { Hand, sentTo } from '../contract/store-hand';
 import { runCommand } from '../support/command';
 import { describeWithNeighbour } from '../support/neighbour';
 import { type PostgresServer, postgresAvailable, startPostgres } from '../support/postgres';
@@ -37,7 +37,7 @@ async function publishOneOfTwo(store: Store): Promise<void> {
   const hand = new Hand({ store, nowMs: Date.now, ...none });
   await hand.publish('1', 'a');
   const [row] = await hand.records();
-  await store.markSent([{ row: row!.row, partition: 0, offset: '0' }]);
+  await store.markSent([sentTo(row!, 0, '0')]);
   await hand.publish('2', 'a');
 }
 

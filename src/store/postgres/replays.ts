@@ -3,7 +3,7 @@
  * order with everything else: its key stays locked until the commit, so nobody decides a newer one meanwhile. History is
  * handed out whole. Each page moves its replay's cursor, and leaves a line in the journal for each record.
  */
-import type { Acknowledgement, OutboxRow } from '../../model/event';
+import type { OutboxRow, RowPlace } from '../../model/event';
 import type { ReplayRefusal, ReplayRun, ReplaySelection, ReplayStep, SelectedPage } from '../../model/replay';
 import { topicsOfKind } from '../live-topic';
 import { outboxRow } from '../readable-rows';
@@ -172,7 +172,7 @@ export async function noteHistory(
   context: Context,
   step: ReplayStep,
   topic: string,
-  sent: Acknowledgement[],
+  sent: RowPlace[],
   tooLarge: number[] = [],
 ): Promise<number | null> {
   if (!(await mayMove(context, step))) return null;

@@ -92,7 +92,7 @@ async function noteRecords(context: Context, page: FoundPage): Promise<number> {
     context,
     known
       .filter(({ state, event_id }) => [0, 3, 4].includes(state) && !differing.has(event_id))
-      .map(({ id, event_id }) => ({ row: id, partition, offset: offsets.get(event_id)! })),
+      .map(({ id, event_id }) => ({ row: id, eventId: event_id, partition, offset: offsets.get(event_id)! })),
   );
   const overtaken = await database.all(
     `UPDATE outbox o SET state = CASE WHEN o.log_offset IS NULL THEN 4 ELSE 2 END

@@ -3,7 +3,7 @@
  * order with everything else; history is handed out whole. Each page moves its replay's cursor in the same transaction,
  * and leaves a line in the journal for each record.
  */
-import type { Acknowledgement, OutboxRow } from '../../model/event';
+import type { OutboxRow, RowPlace } from '../../model/event';
 import type { ReplayRefusal, ReplayRun, ReplaySelection, ReplayStep, SelectedPage } from '../../model/replay';
 import { topicsOfKind } from '../live-topic';
 import { outboxRow } from '../readable-rows';
@@ -148,7 +148,7 @@ export function noteHistory(
   context: Context,
   step: ReplayStep,
   topic: string,
-  sent: Acknowledgement[],
+  sent: RowPlace[],
   tooLarge: number[] = [],
 ): number | null {
   if (!mayMove(context, step)) return null;

@@ -107,7 +107,7 @@ function knownAs({ database }: Context, { eventId, bytesHash }: FoundRecord): 's
 /** Wherever it stands it is sent, whether that was known or not. */
 function markFound(context: Context, { eventId, offset }: FoundRecord, partition: number): void {
   const row = context.database.get('SELECT id FROM outbox WHERE event_id = ? AND state = 0', eventId);
-  if (row !== undefined) markSent(context, [{ row: Number(row.id), partition, offset }]);
+  if (row !== undefined) markSent(context, [{ row: Number(row.id), eventId, partition, offset }]);
 }
 
 /** Of the page's events, where those stand that are known to be on its partition. */

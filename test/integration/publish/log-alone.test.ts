@@ -9,7 +9,7 @@ import { checkLogAlone, guardRelay, refuseLogAlone } from '../../../src/wire/log
 import { relayOf } from '../../../src/wire/relay';
 import { startPostgresStores } from '../../contract/open-postgres';
 import { openSqlite } from '../../contract/open-sqlite';
-import { Hand, type StoreUnderTest } from '../../contract/store-hand';
+import { Hand, type StoreUnderTest, sentTo } from '../../contract/store-hand';
 import { type HandClock, makeHandClock } from '../../support/hand-clock';
 import { describeWithNeighbour } from '../../support/neighbour';
 import { postgresAvailable } from '../../support/postgres';
@@ -114,7 +114,7 @@ function suite(open: () => Promise<StoreUnderTest>): void {
     for (const content of ['a', 'b']) await hand.publish('1', content);
     const rows = await hand.records();
     kafka.write([{ topic: live, partition: 0, partitions: 1, rows }]);
-    await hand.store.markSent([{ row: rows[0]!.row, partition: null, offset: null }]);
+    await hand.store.markSent([sentTo(rows[0]!, null, null)]);
     await sendAll(start(kafka, 'kafka').relay);
     expect(sequences()).toEqual([1, 2]);
     expect(await hand.store.unsentCount()).toBe(0);

@@ -9,7 +9,7 @@ import { makeReplay } from '../../../src/publish/replay';
 import { replayDefaults } from '../../../src/publish/run-replay';
 import { makeHistorySender } from '../../../src/publish/send-history';
 import { openSqlite, settingsFor } from '../../contract/open-sqlite';
-import { Hand, type StoreUnderTest, terms } from '../../contract/store-hand';
+import { Hand, type StoreUnderTest, sentTo, terms } from '../../contract/store-hand';
 import { makeHandClock } from '../../support/hand-clock';
 import { failure, makeScriptedTarget } from '../../support/scripted-target';
 
@@ -264,7 +264,7 @@ describe('history that was left after its first page', () => {
     const { history, relay, run } = start({ pageRows: 2 });
     for (const id of ['1', '2', '3']) await hand.publish(id, 'a');
     const [first, ...others] = await hand.records();
-    await hand.store.markSent(others.map(({ row }) => ({ row, partition: 0, offset: String(row) })));
+    await hand.store.markSent(others.map((record) => sentTo(record, 0, String(record.row))));
     history.script.push(
       (batches) => ({ outcomes: history.write(batches), spent: false }),
       () => ({ outcomes: [refused], spent: true }),
@@ -293,7 +293,7 @@ describe('history that was left after its first page', () => {
     for (const id of ['1', '2', '3', '4', '5', '6', '7']) await hand.publish(id, 'a');
     const records = await hand.records();
     const sent = records.filter((_, at) => at !== 0 && at !== 4);
-    await hand.store.markSent(sent.map(({ row }) => ({ row, partition: 0, offset: String(row) })));
+    await hand.store.markSent(sent.map((record) => sentTo(record, 0, String(record.row))));
     for (let page = 0; page < 3; page += 1)
       history.script.push((batches) => ({ outcomes: history.write(batches), spent: false }));
     history.script.push(() => ({ outcomes: [refused], spent: true }));
@@ -354,7 +354,7 @@ describe('history beside a relay that sends what waits before the next page is l
     await hand.publish('3', 'a');
     const rows = await hand.records();
     const sent = rows.filter(({ key }) => !key.endsWith('/1'));
-    await hand.store.markSent(sent.map(({ row }) => ({ row, partition: 0, offset: String(row) })));
+    await hand.store.markSent(sent.map((record) => sentTo(record, 0, String(record.row))));
     return started;
   }
   const copied = ({ history }: Awaited<ReturnType<typeof beside>>) =>
@@ -698,7 +698,7 @@ test('a replay through a process that does not lead waits for the one that does,
     polls += 1;
     if (polls < 3000) return 4000 - polls;
     const rows = await hand.records();
-    await hand.store.markSent(rows.map(({ row }) => ({ row, partition: 0, offset: '9' })));
+    await hand.store.markSent(rows.map((record) => sentTo(record, 0, '9')));
     return hand.store.replayPending(replay);
   };
   const store: Store = Object.create(hand.store, {

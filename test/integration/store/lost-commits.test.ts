@@ -5,7 +5,7 @@
 import type { Store } from '../../../src/model/store';
 import { openPostgres } from '../../../src/store/postgres/open-postgres';
 import { postgresSettingsFor } from '../../contract/open-postgres';
-import { draftOf, Hand } from '../../contract/store-hand';
+import { draftOf, Hand, sentTo } from '../../contract/store-hand';
 import { describeWithNeighbour } from '../../support/neighbour';
 import { type PostgresServer, postgresAvailable, startPostgres } from '../../support/postgres';
 
@@ -88,7 +88,7 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'what a replica lacks',
     });
     for (const id of ['1', '2', '3']) await hand.publish(id, 'a');
     const rows = await hand.records();
-    await store.markSent(rows.map(({ row }) => ({ row, partition: 0, offset: String(row) })));
+    await store.markSent(rows.map((record) => sentTo(record, 0, String(record.row))));
     const { replay } = await store.beginReplay('x');
     await store.holdLease(lease.name, lease.holder, 60_000);
     const step = (from: number, after: number) => {

@@ -24,7 +24,7 @@ import { openPostgres } from '../../../src/store/postgres/open-postgres';
 import { lockNumbers } from '../../../src/store/postgres/server/lock-numbers';
 import { asApp, grants, postgresSettingsFor } from '../../contract/open-postgres';
 import { settingsFor } from '../../contract/open-sqlite';
-import { aliasHintOf, draftOf, goneBy, Hand, hintOf, terms } from '../../contract/store-hand';
+import { aliasHintOf, draftOf, goneBy, Hand, hintOf, sentTo, terms } from '../../contract/store-hand';
 import { describeWithNeighbour } from '../../support/neighbour';
 import { type PostgresServer, postgresAvailable, startPostgres } from '../../support/postgres';
 import { until } from '../../support/until';
@@ -93,7 +93,7 @@ async function fill(hand: Hand): Promise<void> {
   await store.openListings(run, names);
   await store.countCalls('2026-01', 12);
   const [sent] = await hand.records();
-  await store.markSent([{ row: sent!.row, partition: 0, offset: '6' }]);
+  await store.markSent([sentTo(sent!, 0, '6')]);
   const { replay } = await store.beginReplay('kind');
   await store.resendNewest({ replay, after: 1, counts: { selected: 1, keys: 1, replayed: 0 } }, [sent!.row]);
   await store.endReplay(replay);
@@ -398,9 +398,9 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'moving a store to Post
     const { replay } = await store.beginReplay('another');
     const step = { replay, after: 1, counts: { selected: 1, keys: 1, replayed: 0 } };
     await hand.publish('60', 'a');
-    const lastRow = (await hand.records()).at(-1)!.row;
-    await store.markSent([{ row: lastRow, partition: 0, offset: '70' }]);
-    expect(await store.resendNewest(step, [lastRow])).toBe(1);
+    const last = (await hand.records()).at(-1)!;
+    await store.markSent([sentTo(last, 0, '70')]);
+    expect(await store.resendNewest(step, [last.row])).toBe(1);
     await store.close();
   });
 

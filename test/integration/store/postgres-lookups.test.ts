@@ -15,6 +15,7 @@ import {
   heldBy,
   hintOf,
   sealedConnection,
+  sentTo,
   terms,
 } from '../../contract/store-hand';
 import { describeWithNeighbour } from '../../support/neighbour';
@@ -80,7 +81,7 @@ describeWithNeighbour(
           }),
         );
         const rows = await store.pickUnsent(1000, 1e9, []);
-        await store.markSent(rows.map(({ row }) => ({ row, partition: null, offset: null })));
+        await store.markSent(rows.map((record) => sentTo(record, null, null)));
         return rows.length;
       };
       const ids = Array.from({ length: 400 }, (_, at) => `${at}`);
@@ -195,7 +196,7 @@ describeWithNeighbour(
           ...finish,
         });
       const rows = await store.pickUnsent(1000, 1e9, [{ topic: 'held', partition: 0, partitions: 1 }]);
-      await store.markSent(rows.map(({ row }) => ({ row, partition: 0, offset: `${row}` })));
+      await store.markSent(rows.map((record) => sentTo(record, 0, `${record.row}`)));
       later(10_000);
       // What waited from before goes first.
       return rows.map(({ row }) => row).slice(-ids.length);

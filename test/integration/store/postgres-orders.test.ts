@@ -14,6 +14,7 @@ import {
   Hand,
   hintOf,
   sealedConnection,
+  sentTo,
   sumOf,
   terms,
 } from '../../contract/store-hand';
@@ -350,7 +351,7 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'orders from several pr
     const task = await hands[1]!.take();
     await hands[1]!.finish(task, draftOf('1', 'a'));
     const [row] = await hands[2]!.records();
-    await stores[2]!.markSent([{ row: row!.row, partition: 4, offset: '17' }]);
+    await stores[2]!.markSent([sentTo(row!, 4, '17')]);
     for (const what of [deliveryId, row!.eventId, address('1')]) {
       const told = await everywhere((store) => store.explain(what));
       expect(told[0]!.steps.map(({ step }) => step)).toEqual(

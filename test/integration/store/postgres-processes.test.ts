@@ -32,6 +32,7 @@ import {
   heldBy,
   hintOf,
   listedAs,
+  sentTo,
   terms,
 } from '../../contract/store-hand';
 import { describeWithNeighbour } from '../../support/neighbour';
@@ -147,10 +148,10 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'several stores on one 
     const [task] = await second.take(1);
     await finish(second, task!, '1', 'a');
     const [row] = await first.pickUnsent(1, 1e9, []);
-    await first.markSent([{ row: row!.row, partition: 0, offset: '7' }]);
+    await first.markSent([sentTo(row!, 0, '7')]);
     const run = await second.beginReplay('x');
     await second.resendNewest(run, [row!.row]);
-    await first.markSent([{ row: row!.row, partition: 0, offset: '8' }]);
+    await first.markSent([sentTo(row!, 0, '8')]);
     const expected = ['decided', 'published', 'sent', 'replayed'];
     for (const told of [deliveryId, row!.eventId, address('1')]) {
       const steps = (await third.explain(told))!.steps;
@@ -588,9 +589,7 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'several stores on one 
       await finish(stores[0]!, task, task.address.split('/').at(-1)!, 'a');
     }
     const rows = await stores[0]!.pickUnsent(100, 1e9, []);
-    await Promise.all(
-      rows.map(({ row }, index) => stores[index % 3]!.markSent([{ row, partition: null, offset: null }])),
-    );
+    await Promise.all(rows.map((record, index) => stores[index % 3]!.markSent([sentTo(record, null, null)])));
     const { events } = await stores[0]!.listEvents({
       after: 0,
       limit: 100,
@@ -692,7 +691,7 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'several stores on one 
     const taken = new Map((await other.take(2)).map((task) => [task.address, task]));
     for (const id of ['1', '2']) await finish(other, taken.get(address(id))!, id, 'a');
     const sent = await other.pickUnsent(10, 1e9, []);
-    await other.markSent(sent.map(({ row }, at) => ({ row, partition: 0, offset: `${at}` })));
+    await other.markSent(sent.map((record, at) => sentTo(record, 0, `${at}`)));
     const [giving, reader] = [0, 1].map(() => new Client({ connectionString: url })) as [Client, Client];
     await Promise.all([giving.connect(), reader.connect()]);
     await giving.query(`BEGIN; INSERT INTO sequences (key, sequence) VALUES ('4711/equipment/9', 1)`);
@@ -775,7 +774,7 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'several stores on one 
       await ended;
       await finder.allFound();
       const [first] = await other.pickUnsent(10, 1e9, []);
-      await other.markSent([{ row: first!.row, partition: 0, offset: '1' }]);
+      await other.markSent([sentTo(first!, 0, '1')]);
       nowMs += 2000;
       await shown(other);
       const [again] = await other.take(1);
@@ -826,9 +825,9 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'several stores on one 
 
   test('a replay that begins while records are found gone sends nothing again below them', async () => {
     const other = stores[1]!;
-    const { row } = await decided(other);
-    await other.markSent([{ row, partition: 0, offset: '0' }]);
-    await besideLost(async () => other.resendNewest(await other.beginReplay('x'), [row]));
+    const event = await decided(other);
+    await other.markSent([sentTo(event, 0, '0')]);
+    await besideLost(async () => other.resendNewest(await other.beginReplay('x'), [event.row]));
     expect(await other.pickUnsent(10, 1e9, [])).toEqual([]);
   });
 

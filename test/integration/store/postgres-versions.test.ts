@@ -13,7 +13,7 @@ import { openPostgres } from '../../../src/store/postgres/open-postgres';
 import { poolConfig } from '../../../src/store/postgres/server/database';
 import { lockNumbers } from '../../../src/store/postgres/server/lock-numbers';
 import { postgresSettingsFor } from '../../contract/open-postgres';
-import { deliveryOf, draftOf, heldBy, hintOf, sumOf } from '../../contract/store-hand';
+import { deliveryOf, draftOf, heldBy, hintOf, sentTo, sumOf } from '../../contract/store-hand';
 import { describeWithNeighbour } from '../../support/neighbour';
 import { type PostgresServer, postgresAvailable, startPostgres } from '../../support/postgres';
 import { startPostgresProxy } from '../../support/postgres-proxy';
@@ -145,7 +145,7 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'versions of the scaled
         ),
       );
       const rows = await store.pickUnsent(100, 1e9, []);
-      await store.markSent(rows.map(({ row }) => ({ row, partition: null, offset: null })));
+      await store.markSent(rows.map((record) => sentTo(record, null, null)));
       return tasks.length;
     }
 

@@ -5,9 +5,10 @@
 import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { OutboxRow } from '../../../src/model/event';
 import type { TakenTask } from '../../../src/model/task';
 import type { Database } from '../../../src/store/sqlite/database';
-import { deliveryOf, draftOf, hintOf } from '../../contract/store-hand';
+import { deliveryOf, draftOf, hintOf, sentTo } from '../../contract/store-hand';
 
 /** Commits since the engine was opened: each is on disk when it returns. */
 let commits = 0;
@@ -101,8 +102,8 @@ test('a decided row is on disk before its bytes can be seen', () => {
 test('what was acknowledged waits, and is on disk before anybody reads its position', () => {
   call(put('1'));
   readAndFinish('1');
-  const [row] = call(pick) as { row: number }[];
-  call({ verb: 'markSent', args: [[{ row: row?.row, partition: 0, offset: '7' }]] });
+  const [row] = call(pick) as OutboxRow[];
+  call({ verb: 'markSent', args: [[sentTo(row!, 0, '7')]] });
   expect(commits).toBe(2);
   call({ verb: 'listEvents', args: [{ after: 0, limit: 10, type: null, organizationId: null }] });
   expect(commits).toBe(3);
