@@ -201,8 +201,8 @@ export interface ListedPage {
   connectionId: string;
   drafts: EventDraft[];
   hints: ListedHint[];
-  /** Where it was asked for; left out: at the beginning. It must be where the listing stands. */
-  from?: string | null;
+  /** Where it was asked for, which must be where the listing stands; null: at the beginning. */
+  from: string | null;
   /**
    * `next`: its address; null when there is no more, but not all of it could be read: then it is begun anew, with the
    * change token from before. `end`: there is no more, and nothing of it was left.

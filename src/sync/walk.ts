@@ -195,7 +195,7 @@ export async function open({ doors, progress, run }: Walk, names: ListingName[])
   return opened;
 }
 
-/** Writes that a listing which holds no documents itself came to its end. */
+/** Writes that a listing which holds no documents itself came to its end, wherever it stands: nothing of it can be lost. */
 export async function endListing(
   { doors, progress, run }: Walk,
   listing: OpenedListing,
@@ -204,6 +204,7 @@ export async function endListing(
 ): Promise<void> {
   const after = { end: true, whole: true, changeToken: null } as const;
   const listingId = listing.id;
-  await doors.store.finishPage({ run, listingId, revision, connectionId, drafts: [], hints: [], after });
+  const held = { from: null, drafts: [], hints: [], after };
+  await doors.store.finishPage({ run, listingId, revision, connectionId, ...held });
   progress.listings.readToEnd(listing);
 }

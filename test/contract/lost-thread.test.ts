@@ -32,17 +32,25 @@ test('a list whose first pages a thread took with it is not gone on with, but re
   const listed = [{ scope: '4711/equipment', organizationId: '4711' }];
   const { run } = await store.beginRun(wanted);
   const begun = await store.openListings(run, listed);
-  const page = { run, listingId: begun.listings[0]!.id, connectionId: 'c1', drafts: [], hints: [] };
+  const page = {
+    run,
+    listingId: begun.listings[0]!.id,
+    connectionId: 'c1',
+    from: null,
+    drafts: [],
+    hints: [],
+  };
+  const next = 'https://provider.example/platform/equipment?page=2';
   const { revision } = await store.finishPage({
     ...page,
     revision: begun.revision,
     drafts: [draftOf('1', 'new')],
-    after: { next: 'https://provider.example/platform/equipment?page=2' },
+    after: { next },
   });
   await under.loseThread();
   const changeToken = { token: 't', asked: 'units' };
   const end = { end: true, whole: false, changeToken } as const;
-  await expect(store.finishPage({ ...page, revision, after: end })).rejects.toMatchObject({
+  await expect(store.finishPage({ ...page, from: next, revision, after: end })).rejects.toMatchObject({
     code: 'store.refused',
   });
   expect(await store.beginRun(wanted)).toMatchObject({ run, resumed: true });

@@ -131,7 +131,7 @@ export function storeAheadSuite(
         const { listings, revision } = await hand.store.openListings(run, [scope]);
         const drafts = ids.map((id) => draftOf(id, content));
         const after = { end: true as const, whole: false, changeToken: null };
-        const listed = { run, listingId: listings[0]!.id, revision, connectionId: 'c1' };
+        const listed = { run, listingId: listings[0]!.id, revision, connectionId: 'c1', from: null };
         await hand.store.finishPage({ ...listed, drafts, hints: [], after });
       };
       const send = async () => {

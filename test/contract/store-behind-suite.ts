@@ -78,7 +78,7 @@ export function storeBehindSuite(name: string, open: () => Promise<StoreUnderTes
       ]);
       const drafts = [draftOf('1', content, { organizationId })];
       const after = { end: true as const, whole: true, changeToken: null };
-      const place = { run, listingId: listings[0]!.id, revision, connectionId: 'c1' };
+      const place = { run, listingId: listings[0]!.id, revision, connectionId: 'c1', from: null };
       return hand.store.finishPage({ ...place, drafts, hints: [], after });
     };
 
@@ -930,7 +930,16 @@ export function storeBehindSuite(name: string, open: () => Promise<StoreUnderTes
       const { listings, revision } = await hand.store.openListings(run, names);
       for (const { id: listingId } of listings) {
         const after = { end: true as const, whole: true, changeToken: { token: 't', asked: 'a' } };
-        const page = { run, listingId, revision, connectionId: 'c1', drafts: [], hints: [], after };
+        const page = {
+          run,
+          listingId,
+          revision,
+          connectionId: 'c1',
+          from: null,
+          drafts: [],
+          hints: [],
+          after,
+        };
         await hand.store.finishPage(page);
       }
       await find([stranger(1)]);

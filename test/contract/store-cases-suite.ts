@@ -261,7 +261,15 @@ export function storeCasesSuite(name: string, open: () => Promise<StoreUnderTest
                 modifiedTime: null,
               };
               await hand.store.finishPage({
-                ...{ run, revision, listingId: listings[0]!.id, connectionId: 'c1', drafts: [], hints: [at] },
+                ...{
+                  run,
+                  revision,
+                  listingId: listings[0]!.id,
+                  connectionId: 'c1',
+                  from: null,
+                  drafts: [],
+                  hints: [at],
+                },
                 after: { end: true, whole: true, changeToken: null },
               });
               const settling = await settlingAtAlias('b', true);

@@ -63,6 +63,7 @@ export function storeExplainSuite(name: string, open: () => Promise<StoreUnderTe
         revision,
         listingId: listings[0]!.id,
         connectionId: 'c1',
+        from: null,
         drafts: [draftOf(id, content)],
         hints: [],
         after: { end: true, whole: true, changeToken: null },
@@ -366,7 +367,15 @@ export function storeExplainSuite(name: string, open: () => Promise<StoreUnderTe
         const { listings, revision } = await hand.store.openListings(run, [{ scope: 'x', organizationId }]);
         const hint = { address: aliasOf('1'), organizationId, resource: null, modifiedTime: null };
         await hand.store.finishPage({
-          ...{ run, revision, listingId: listings[0]!.id, connectionId: 'c1', drafts: [], hints: [hint] },
+          ...{
+            run,
+            revision,
+            listingId: listings[0]!.id,
+            connectionId: 'c1',
+            from: null,
+            drafts: [],
+            hints: [hint],
+          },
           after: { end: true, whole: true, changeToken: null },
         });
         await passOn({ reconciled: true });

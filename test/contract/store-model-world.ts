@@ -243,7 +243,7 @@ export class World {
       return { address: address(id), organizationId, resource, modifiedTime: null };
     });
     const after = { end: true as const, whole: !changesOnly(asking), changeToken: null };
-    const page = { run, listingId, revision, connectionId: 'c1', drafts, hints, after };
+    const page = { run, listingId, revision, connectionId: 'c1', from: null, drafts, hints, after };
     if (life < this.life)
       return expect(store.finishPage(page)).rejects.toMatchObject({ code: 'store.refused' });
     await store.finishPage(page);

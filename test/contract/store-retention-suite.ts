@@ -39,7 +39,7 @@ export function storeRetentionSuite(
       const { listings, revision } = await hand.store.openListings(run, [name]);
       const drafts = ids.map((id) => draftOf(id, 'a'));
       const after = { end: true as const, whole: false, changeToken: null };
-      const listed = { run, listingId: listings[0]!.id, revision, connectionId: 'c1' };
+      const listed = { run, listingId: listings[0]!.id, revision, connectionId: 'c1', from: null };
       await hand.store.finishPage({ ...listed, drafts, hints: [], after });
     };
     const sendAll = async () => {

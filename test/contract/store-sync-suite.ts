@@ -43,6 +43,7 @@ export function storeSyncSuite(name: string, open: () => Promise<StoreUnderTest>
         revision,
         listingId: listing.id,
         connectionId: 'c1',
+        from: null,
         drafts: [],
         hints: [],
         after: { end: true, whole: true, changeToken: null },

@@ -103,7 +103,7 @@ function countUnknown(page: ListedPage, slate: Slate, atAddress: Map<string, Tas
  */
 async function moveOn(context: Context, page: ListedPage): Promise<void> {
   const { database } = context;
-  const { run, listingId, after, from = null } = page;
+  const { run, listingId, after, from } = page;
   if (from !== null) {
     const stands = await database.get(
       'SELECT next_address AS at FROM listings WHERE id = $1 AND begun = $2 FOR NO KEY UPDATE',

@@ -57,7 +57,7 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'what a replica lacks',
     const { run } = await store.beginRun({ organizationId: null, full: false });
     const wanted = [{ scope: '4711/fields/1', organizationId }];
     const opened = await store.openListings(run, wanted);
-    const place = { run, listingId: opened.listings[0]!.id, connectionId: 'c1', hints: [] };
+    const place = { run, listingId: opened.listings[0]!.id, connectionId: 'c1', from: null, hints: [] };
     const page = (resource: string) => ({ ...place, drafts: [draftOf(resource, 'a')] });
     const { revision } = await store.finishPage({
       ...page('1'),

@@ -256,7 +256,7 @@ describeWithNeighbour(
         };
         const after = { end: true, whole: true, changeToken: null } as const;
         await store.finishPage({
-          ...{ run, revision, listingId, connectionId: 'c1', after },
+          ...{ run, revision, listingId, connectionId: 'c1', from: null, after },
           ...{ drafts: [draftOf(`${nth}-new`, 'b')], hints: [hint] },
         });
         await store.hintAbsent(run, '4711', 'equipment', 0.05);

@@ -748,7 +748,7 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'several stores on one 
         const { listings, revision } = await store.openListings(run, [
           { scope: '4711', organizationId: '4711' },
         ]);
-        const of = { run, revision, listingId: listings[0]!.id, connectionId: 'c1' };
+        const of = { run, revision, listingId: listings[0]!.id, connectionId: 'c1', from: null };
         expect(await store.compareListed(run, of.listingId, [listedAs('2', 'a')], 'c1')).toEqual([0]);
         const after = { end: true, whole: true, changeToken: null } as const;
         await store.finishPage({ ...of, drafts: [draftOf('2', 'a')], hints: [], after });

@@ -1103,7 +1103,7 @@ test('while another process is at a run, whoever asks for one hears how far that
   const names = [{ scope: '4711/equipment', organizationId: '4711' }];
   const { listings, revision } = await hand.store.openListings(run, names);
   const end = { end: true, whole: true, changeToken: null } as const;
-  const nothing = { connectionId: 'c1', drafts: [], hints: [], after: end };
+  const nothing = { connectionId: 'c1', from: null, drafts: [], hints: [], after: end };
   await hand.store.finishPage({ run, revision, listingId: listings[0]!.id, ...nothing });
   const { reason } = await stage({}).run();
   expect(reason).toContain(`run ${run}, a full one, begun 9 s ago, has read 1 of about`);
