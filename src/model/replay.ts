@@ -113,8 +113,8 @@ export interface ReplayRun {
 /** How far a page brings it. */
 export interface ReplayStep {
   replay: number;
-  /** Where the replay stands by the steps before; where it does not, a failover lost one of them. Left out: wherever it stands. */
-  from?: number;
+  /** Where the replay stands by the steps before; where it does not, a failover lost one of them. */
+  from: number;
   after: number;
   /** Of all of it, but for what this step adds to `replayed`. */
   counts: ReplayCounts;

@@ -51,7 +51,7 @@ export function storeBehindSuite(name: string, open: () => Promise<StoreUnderTes
       const [row] = await hand.records();
       await hand.store.markSent([sentTo(row!, 2, '7')]);
       const { replay } = await hand.store.beginReplay('x');
-      const step = { replay, after: 1, counts: { selected: 0, keys: 0, replayed: 0 } };
+      const step = { replay, from: 0, after: 1, counts: { selected: 0, keys: 0, replayed: 0 } };
       expect(await hand.store.resendNewest(step, [row!.row])).toBe(1);
       return row!;
     };

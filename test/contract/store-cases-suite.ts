@@ -1128,7 +1128,7 @@ export function storeCasesSuite(name: string, open: () => Promise<StoreUnderTest
             const selected = { events: null, keys: null, organizationId: null, kind: null };
             const { events } = await hand.store.selectReplay(selected, 0, 1e9, 100);
             const rows = events.filter(({ newest }) => newest).map(({ row }) => row);
-            expect(await hand.store.readAgain({ replay, after: 9, counts }, rows)).toBe(1);
+            expect(await hand.store.readAgain({ replay, from: 0, after: 9, counts }, rows)).toBe(1);
           },
         ],
       ])('what an operator discards of it is published anew by the next read, for %s', async (_who, ask) => {
@@ -1210,7 +1210,7 @@ export function storeCasesSuite(name: string, open: () => Promise<StoreUnderTest
         const [entry] = await hand.store.listQuarantine({ limit: 1, after: null });
         const { replay, counts } = await hand.store.beginReplay('x');
         expect(await newest()).toEqual([second!.row]);
-        expect(await hand.store.resendNewest({ replay, after: 9, counts }, await newest())).toBe(1);
+        expect(await hand.store.resendNewest({ replay, from: 0, after: 9, counts }, await newest())).toBe(1);
         expect((await hand.records()).map(({ sequence }) => sequence)).toEqual([2]);
         await send();
         await hand.store.releaseQuarantine(entry!.id);
@@ -1247,7 +1247,7 @@ export function storeCasesSuite(name: string, open: () => Promise<StoreUnderTest
           const { replay, counts } = await hand.store.beginReplay('x');
           const { events } = await hand.store.selectReplay(selection, 0, 1e9, 9);
           const newest = events.filter((event) => event.newest).map(({ row }) => row);
-          await hand.store.readAgain({ replay, after: 1, counts }, newest);
+          await hand.store.readAgain({ replay, from: 0, after: 1, counts }, newest);
           await hand.store.endReplay(replay);
           await hand.finish(await hand.takeAt(address('1')), draftOf('1', content));
           await send();

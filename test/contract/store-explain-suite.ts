@@ -161,9 +161,9 @@ export function storeExplainSuite(name: string, open: () => Promise<StoreUnderTe
       under.advance(1000);
       const { replay, counts } = await hand.store.beginReplay('x');
       const places = [sentTo(row!, 0, '7')];
-      await hand.store.noteHistory({ replay, after: 0, counts }, 'audit', places);
+      await hand.store.noteHistory({ replay, from: 0, after: 0, counts }, 'audit', places);
       under.advance(1000);
-      await hand.store.resendNewest({ replay, after: 9, counts }, [row!.row]);
+      await hand.store.resendNewest({ replay, from: 0, after: 9, counts }, [row!.row]);
       const asked = ['d1', address('1'), address('2'), ...unsent.map(({ eventId }) => eventId)];
       for (const of of asked) {
         const told = await steps(of);
@@ -203,7 +203,7 @@ export function storeExplainSuite(name: string, open: () => Promise<StoreUnderTe
       await hand.finish(await hand.take(), draftOf('1', 'b'));
       const [row] = (await sendToKafka()).slice(1);
       const { replay, counts } = await hand.store.beginReplay('x');
-      await hand.store.resendNewest({ replay, after: 9, counts }, [row!.row]);
+      await hand.store.resendNewest({ replay, from: 0, after: 9, counts }, [row!.row]);
       await sendToKafka();
       const asked = ['d1', 'd2', row!.eventId, address('1')];
       const before = await Promise.all(asked.map(steps));
@@ -249,7 +249,7 @@ export function storeExplainSuite(name: string, open: () => Promise<StoreUnderTe
       expect(await events(address('1'))).toEqual([place]);
       expect((await steps(address('1')))[0]!.text).toContain(`run ${run} of the sync found it`);
       const { replay, counts } = await hand.store.beginReplay('x');
-      await hand.store.resendNewest({ replay, after: 9, counts }, [row!.row]);
+      await hand.store.resendNewest({ replay, from: 0, after: 9, counts }, [row!.row]);
       await sendToKafka();
       expect((await steps(address('1'))).at(-1)).toMatchObject({
         step: 'replayed',
@@ -269,7 +269,7 @@ export function storeExplainSuite(name: string, open: () => Promise<StoreUnderTe
       await hand.publish('1', 'a');
       const [row] = await sendToKafka();
       const { replay, counts } = await hand.store.beginReplay('x');
-      await hand.store.readAgain({ replay, after: 9, counts }, [row!.row]);
+      await hand.store.readAgain({ replay, from: 0, after: 9, counts }, [row!.row]);
       await hand.finish(await hand.take(), draftOf('1', 'b'), { reconciled: true });
       under.advance(1000);
       const { run } = await hand.store.beginRun({ organizationId: null, full: true });
@@ -470,7 +470,7 @@ export function storeExplainSuite(name: string, open: () => Promise<StoreUnderTe
         const [blocked, unblocked] = rows.filter((row) => row.key === key);
         under.advance(1000);
         const { replay, counts } = await hand.store.beginReplay('x');
-        await hand.store.resendNewest({ replay, after: 9, counts }, [unblocked!.row]);
+        await hand.store.resendNewest({ replay, from: 0, after: 9, counts }, [unblocked!.row]);
         expect(await hand.store.explain(key)).toMatchObject({ of: key, what: 'resource' });
         const told = await steps(key);
         expect(told.map(({ step }) => step)).toEqual([
@@ -735,7 +735,7 @@ export function storeExplainSuite(name: string, open: () => Promise<StoreUnderTe
       await hand.put(Array.from({ length: 250 }, () => hintOf('1')));
       const { replay, counts } = await hand.store.beginReplay('x');
       const again = Array.from({ length: 201 }, () => sentTo(row!, 0, '7'));
-      await hand.store.noteHistory({ replay, after: 9, counts }, 'audit', again);
+      await hand.store.noteHistory({ replay, from: 0, after: 9, counts }, 'audit', again);
       const told = await steps(address('1'));
       const of = (wanted: string) => told.filter(({ step }) => step === wanted);
       expect([of('hinted').length, of('replayed').length]).toEqual([200, 200]);
@@ -812,7 +812,7 @@ export function storeExplainSuite(name: string, open: () => Promise<StoreUnderTe
         for (let days = 0; days < 3; days += 1) await sweepLater();
         await hand.finish(await hand.takeAt(address('9')), draftOf('9', 'a'));
         const { replay, counts } = await hand.store.beginReplay('x');
-        await hand.store.readAgain({ replay, after: 9, counts }, [row!.row]);
+        await hand.store.readAgain({ replay, from: 0, after: 9, counts }, [row!.row]);
         under.advance(1000);
         const task = await hand.takeAt(address('1'));
         await hand.finish(task, draftOf('1', 'b'), { reconciled: task.reconciled });

@@ -298,7 +298,7 @@ export class World {
     for (let after: number | null = from; after !== null; ) {
       const page = await store.selectReplay(all, after, until, 5);
       const rows = page.events.filter(({ newest }) => newest).map(({ row }) => row);
-      await store[how]({ replay, after: page.after ?? until, counts }, rows);
+      await store[how]({ replay, from: after, after: page.after ?? until, counts }, rows);
       after = page.after;
     }
     await store.endReplay(replay);
@@ -319,7 +319,7 @@ export class World {
     const history = await store.readHistory(rows);
     expect(history.map(({ row }) => row)).toEqual(rows);
     const sent = history.map((record, at) => sentTo(record, 0, String(at)));
-    await store.noteHistory({ replay, after: until, counts }, 'history', sent);
+    await store.noteHistory({ replay, from: after, after: until, counts }, 'history', sent);
     await store.endReplay(replay);
     await store.holdLease(replayLease, 'model', 0);
   }

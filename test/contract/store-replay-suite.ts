@@ -39,7 +39,9 @@ export function storeReplaySuite(name: string, open: () => Promise<DamageableSto
       await hand.store.markSent(rows.map((record) => sentTo(record, 2, String(nextOffset++))));
       return rows;
     };
-    const stepOf = ({ replay, counts }: ReplayRun, after: number) => ({ replay, after, counts });
+    const stepOf = ({ replay, after: begun, counts }: ReplayRun, after: number, from = begun) => ({
+      ...{ replay, from, after, counts },
+    });
     const select = async (selection: Partial<ReplaySelection> = {}) =>
       (await hand.store.selectReplay({ ...all, ...selection }, 0, 1e9, 100)).events;
     const rowsOf = (events: { row: number }[]) => events.map(({ row }) => row);
@@ -289,7 +291,7 @@ export function storeReplaySuite(name: string, open: () => Promise<DamageableSto
         const rows = rowsOf(events);
         await hand.store.resendNewest(stepOf(run, rows[1]!), rows.slice(0, 2));
         await hand.store.quarantineRecord(events[0]!, 'record-too-large', 'x');
-        await hand.store.resendNewest(stepOf(run, rows[2]!), rows.slice(2));
+        await hand.store.resendNewest(stepOf(run, rows[2]!, rows[1]!), rows.slice(2));
         await hand.store.quarantineRecord(events[1]!, 'record-too-large', 'x');
         return { run, rows, last: events[2]!, ledger };
       };
@@ -600,7 +602,7 @@ export function storeReplaySuite(name: string, open: () => Promise<DamageableSto
       const pass = async (from: number, to: number) => {
         const run = await hand.store.beginReplay('x', 1000);
         const lacked = rows.slice(from, to).toReversed();
-        const step = { replay: run.replay, after: rows[to - 1]!, counts };
+        const step = { ...stepOf(run, rows[to - 1]!), counts };
         expect(await hand.store.noteHistory(step, 'audit', [], lacked)).toBe(0);
         return run.replay;
       };
@@ -653,6 +655,14 @@ export function storeReplaySuite(name: string, open: () => Promise<DamageableSto
       test('once it is further: it only goes on', async () => {
         expect(await hand.store.noteHistory(stepOn(row + 1), 'audit', sent([row, row + 1]))).toBe(2);
         await expectNothing(row);
+      });
+
+      test('where the replay does not stand at its beginning', async () => {
+        const behind = { ...stepOn(row + 1), from: row };
+        expect(await hand.store.noteHistory(behind, 'audit', sent([row]))).toBeNull();
+        expect(await hand.store.resendNewest(behind, [row])).toBeNull();
+        expect(await hand.store.readAgain(behind, [row])).toBeNull();
+        expect(await hand.store.unsentCount()).toBe(0);
       });
     });
 
@@ -836,9 +846,9 @@ export function storeReplaySuite(name: string, open: () => Promise<DamageableSto
       const left = await page({ notSentBy: run.replay });
       expect(rowsOf(left.events)).toEqual([rows[0], rows[2]]);
       expect(rowsOf((await page({ notSentBy: run.replay + 1 })).events)).toEqual(rows);
-      expect(await hand.store.resendNewest(stepOf(run, rows[2]!), [rows[2]!])).toBe(1);
+      expect(await hand.store.resendNewest(stepOf(run, rows[2]!, rows[0]! - 1), [rows[2]!])).toBe(1);
       expect(await waits()).toEqual([null, null, 'again']);
-      expect(await hand.store.resendNewest(stepOf(run, rows[2]!), [rows[2]!])).toBe(0);
+      expect(await hand.store.resendNewest(stepOf(run, rows[2]!, rows[2]!), [rows[2]!])).toBe(0);
       expect(await hand.store.replayPending(run.replay)).toBe(1);
     });
 

@@ -226,7 +226,11 @@ export function storeRetentionSuite(
         const toTopic = async (from: number, to: number) => {
           const history = await hand.store.readHistory(rows.slice(from, to));
           const sent = history.map((record, nth) => sentTo(record, 0, String(from + nth)));
-          await hand.store.noteHistory({ replay, after: rows[to - 1]!, counts }, 'history', sent);
+          await hand.store.noteHistory(
+            { replay, from: rows[from - 1] ?? 0, after: rows[to - 1]!, counts },
+            'history',
+            sent,
+          );
           return history.length;
         };
         under.advance(keptMs);

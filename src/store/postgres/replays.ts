@@ -241,8 +241,7 @@ async function mayMove(
   { replay, from, after, lease }: ReplayStep,
 ): Promise<boolean> {
   const next = await database.get(
-    `SELECT 1 AS there FROM replays WHERE id = $1 AND ended_at IS NULL AND after_id <= $2
-       AND after_id = coalesce($6::bigint, after_id)
+    `SELECT 1 AS there FROM replays WHERE id = $1 AND ended_at IS NULL AND after_id = $6 AND after_id <= $2
        AND ($3::text IS NULL OR EXISTS (SELECT 1 FROM leases l WHERE l.name = $3 AND l.holder = $4 AND l.until > $5))
      FOR NO KEY UPDATE`,
     replay,
@@ -250,7 +249,7 @@ async function mayMove(
     lease?.name ?? null,
     lease?.holder ?? null,
     nowMs(),
-    from ?? null,
+    from,
   );
   return next !== undefined;
 }

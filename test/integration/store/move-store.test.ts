@@ -95,7 +95,9 @@ async function fill(hand: Hand): Promise<void> {
   const [sent] = await hand.records();
   await store.markSent([sentTo(sent!, 0, '6')]);
   const { replay } = await store.beginReplay('kind');
-  await store.resendNewest({ replay, after: 1, counts: { selected: 1, keys: 1, replayed: 0 } }, [sent!.row]);
+  await store.resendNewest({ replay, from: 0, after: 1, counts: { selected: 1, keys: 1, replayed: 0 } }, [
+    sent!.row,
+  ]);
   await store.endReplay(replay);
   await store.pauseReading(60_000);
   const stranger = {
@@ -396,7 +398,7 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'moving a store to Post
     await hand.observe({ cause: null }, '99');
     expect(await store.take(100)).toHaveLength(1);
     const { replay } = await store.beginReplay('another');
-    const step = { replay, after: 1, counts: { selected: 1, keys: 1, replayed: 0 } };
+    const step = { replay, from: 0, after: 1, counts: { selected: 1, keys: 1, replayed: 0 } };
     await hand.publish('60', 'a');
     const last = (await hand.records()).at(-1)!;
     await store.markSent([sentTo(last, 0, '70')]);

@@ -274,8 +274,8 @@ describeWithNeighbour(
         const { events } = await store.selectReplay(selection, rows[0]! - 1, rows.at(-1)!, 10);
         expect(events).toHaveLength(3);
         const [sent, read] = [events.slice(0, 1), events.slice(1)].map((some) => some.map(({ row }) => row));
-        await store.resendNewest({ replay, counts, after: rows[0]! }, sent!);
-        await store.readAgain({ replay, counts, after: rows.at(-1)! }, read!);
+        await store.resendNewest({ replay, counts, from: 0, after: rows[0]! }, sent!);
+        await store.readAgain({ replay, counts, from: rows[0]!, after: rows.at(-1)! }, read!);
       };
       expect(await lookedAtMuch(work)).toEqual([]);
     });

@@ -294,7 +294,7 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'orders from several pr
       const { replay, counts, until: last } = await stores[0]!.beginReplay('x');
       await other.query('BEGIN');
       await other.query('SELECT key FROM sequences FOR UPDATE');
-      const again = stores[0]!.readAgain({ replay, after: last, counts }, [last]);
+      const again = stores[0]!.readAgain({ replay, from: 0, after: last, counts }, [last]);
       await waiting(1);
       const forgot = stores[1]!.forgetOrganization('4711');
       await Promise.race([forgot, waiting(2)]);

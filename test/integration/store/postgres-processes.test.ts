@@ -150,7 +150,7 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'several stores on one 
     const [row] = await first.pickUnsent(1, 1e9, []);
     await first.markSent([sentTo(row!, 0, '7')]);
     const run = await second.beginReplay('x');
-    await second.resendNewest(run, [row!.row]);
+    await second.resendNewest({ ...run, from: 0 }, [row!.row]);
     await first.markSent([sentTo(row!, 0, '8')]);
     const expected = ['decided', 'published', 'sent', 'replayed'];
     for (const told of [deliveryId, row!.eventId, address('1')]) {
@@ -827,7 +827,9 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'several stores on one 
     const other = stores[1]!;
     const event = await decided(other);
     await other.markSent([sentTo(event, 0, '0')]);
-    await besideLost(async () => other.resendNewest(await other.beginReplay('x'), [event.row]));
+    await besideLost(async () =>
+      other.resendNewest({ ...(await other.beginReplay('x')), from: 0 }, [event.row]),
+    );
     expect(await other.pickUnsent(10, 1e9, [])).toEqual([]);
   });
 
