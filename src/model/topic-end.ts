@@ -32,8 +32,8 @@ export interface FoundRecord {
 /** What one piece of a partition holds; `nextOffset` is where the next begins. */
 export interface FoundPage extends TopicEnd {
   records: FoundRecord[];
-  /** Where it was asked for, which must be how far the store knows the partition; left out where it says something else of it. */
-  from?: string;
+  /** Where it was asked for, which must be how far the store knows the partition; null where it says something else of it. */
+  from: string | null;
   /** Another log stands under the name of the one that was known: this is its beginning. It has no records. */
   anotherLog?: true;
   /** The log begins so many places after the one that was known: what stood there is gone. It has no records. */

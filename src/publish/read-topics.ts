@@ -9,6 +9,9 @@ import { describeError, isOfPartition, kindOf } from './classify-error';
 import { placeName } from './place-name';
 import type { LeftUnread, Unread } from './target';
 
+/** Who asked for it knows where it begins. */
+type Piece = Omit<FoundPage, 'from'>;
+
 export interface TopicReader {
   /** Of every partition of these topics whose leader tells: the end of what it has taken, seen or not, or its beginning. */
   offsets(topics: string[], which: 'end' | 'start'): Promise<TopicEnd[]>;
@@ -17,7 +20,7 @@ export interface TopicReader {
   /** Of this topic, as known now; 0 where nothing is known of it. */
   partitionsOf(topic: string): number;
   /** A piece of one partition from this place on, of what can be seen within that time: it ends where it began where that is nothing. */
-  readPage(from: TopicEnd, withinMs: number): Promise<FoundPage>;
+  readPage(from: TopicEnd, withinMs: number): Promise<Piece>;
 }
 
 /** Where a partition is read on from, how far, and what is said of it first. */
@@ -95,7 +98,7 @@ async function placesOf(
   }
   return beginnings.map(({ end, start, isAnother, place }) => {
     const next = place < start ? start : place;
-    const beginning: FoundPage = { ...end, nextOffset: String(next), records: [] };
+    const beginning: FoundPage = { ...end, from: null, nextOffset: String(next), records: [] };
     const first: FoundPage[] = isAnother ? [{ ...beginning, anotherLog: true }] : [];
     if (place < start) {
       const lost = Number(gone.get(end.topic) ?? 0);
@@ -164,7 +167,7 @@ async function readPage(
   reader: TopicReader,
   from: TopicEnd,
   withinMs: number,
-): Promise<FoundPage | 'denied' | 'refused'> {
+): Promise<Piece | 'denied' | 'refused'> {
   try {
     return await reader.readPage(from, withinMs);
   } catch (error) {

@@ -62,7 +62,7 @@ export class ModelTopic {
     for (let at = offset; at < this.records.length; at += 3) {
       const records = this.records.slice(at, at + 3);
       const nextOffset = String(at + records.length);
-      pages.push({ topic: this.name, partition: 0, nextOffset, records });
+      pages.push({ topic: this.name, partition: 0, from: String(at), nextOffset, records });
     }
     return pages;
   }

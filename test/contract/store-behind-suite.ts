@@ -30,9 +30,9 @@ export function storeBehindSuite(name: string, open: () => Promise<StoreUnderTes
     afterEach(() => under.close());
 
     const find = (records: FoundRecord[], nextOffset = '100') =>
-      hand.store.noteFound({ topic, partition: 2, nextOffset, records });
+      hand.store.noteFound({ topic, partition: 2, from: null, nextOffset, records });
     const lose = (lost: number, partition = 2, from = topic) =>
-      hand.store.noteFound({ topic: from, partition, nextOffset: '100', records: [], lost });
+      hand.store.noteFound({ topic: from, partition, from: null, nextOffset: '100', records: [], lost });
     /** `id sequence` of each event that waits to be sent, which are sent then. */
     const sequences = async () => {
       const rows = await hand.records();
@@ -605,7 +605,14 @@ export function storeBehindSuite(name: string, open: () => Promise<StoreUnderTes
     });
 
     const another = () =>
-      hand.store.noteFound({ topic, partition: 2, nextOffset: '0', records: [], anotherLog: true });
+      hand.store.noteFound({
+        topic,
+        partition: 2,
+        from: null,
+        nextOffset: '0',
+        records: [],
+        anotherLog: true,
+      });
 
     test('what is published anew is read once more: it may not be yet what a notification announced', async () => {
       const modifiedTime = '2026-01-02T00:00:00.000Z';
@@ -691,6 +698,7 @@ export function storeBehindSuite(name: string, open: () => Promise<StoreUnderTes
       await hand.store.noteFound({
         topic: from,
         partition: 0,
+        from: null,
         nextOffset: '0',
         records: [],
         anotherLog: true,
@@ -723,7 +731,14 @@ export function storeBehindSuite(name: string, open: () => Promise<StoreUnderTes
         await hand.publish('1', 'a');
         await hand.sendAll();
         await hand.publish('1', 'a', { organizationId: '9' });
-        await hand.store.noteFound({ topic, partition: 2, nextOffset: '0', records: [], ...gone });
+        await hand.store.noteFound({
+          topic,
+          partition: 2,
+          from: null,
+          nextOffset: '0',
+          records: [],
+          ...gone,
+        });
         await hand.store.allFound();
         expect(await hand.records()).toEqual([]);
         await hand.publish('1', 'a', { organizationId: '9' });
@@ -741,7 +756,13 @@ export function storeBehindSuite(name: string, open: () => Promise<StoreUnderTes
       expect(await hand.store.behindSince()).not.toBeNull();
       expect(await hand.events()).toEqual(['4711 1 blocked']);
       await hand.store.noteFound({
-        ...{ topic: 'tramline.organization-access.v1', partition: 0, nextOffset: '0', records: [] },
+        ...{
+          topic: 'tramline.organization-access.v1',
+          partition: 0,
+          from: null,
+          nextOffset: '0',
+          records: [],
+        },
         anotherLog: true,
       });
       const [told] = await hand.records();

@@ -210,7 +210,7 @@ export function storeReplaySuite(name: string, open: () => Promise<DamageableSto
       const [{ key, sequence, eventId, headers, value }] = rows as [OutboxRow];
       const bytesHash = bytesHashOf(JSON.stringify(headers), value);
       const found = { key, sequence, eventId, bytesHash, offset: '9', deleted: false };
-      await hand.store.noteFound({ topic, partition: 2, nextOffset: '10', records: [found] });
+      await hand.store.noteFound({ topic, partition: 2, from: null, nextOffset: '10', records: [found] });
       const told = (await hand.records()).map((record) => sentTo(record, 2, '20'));
       await hand.store.markSent(told);
       const run = await hand.store.beginReplay('x');
@@ -334,7 +334,7 @@ export function storeReplaySuite(name: string, open: () => Promise<DamageableSto
         const [{ key, sequence, eventId, headers, value }] = rows as [OutboxRow];
         const bytesHash = bytesHashOf(JSON.stringify(headers), value);
         const found = { key, sequence, eventId, bytesHash, offset: '9', deleted: false };
-        await hand.store.noteFound({ topic, partition: 2, nextOffset: '10', records: [found] });
+        await hand.store.noteFound({ topic, partition: 2, from: null, nextOffset: '10', records: [found] });
         const [again] = await hand.records();
         await hand.store.quarantineRecord(again!, 'record-too-large', 'x');
         expect(await hand.store.listQuarantine({ limit: 9, after: null })).toMatchObject([
@@ -362,8 +362,8 @@ export function storeReplaySuite(name: string, open: () => Promise<DamageableSto
           const stranger = foundOf(rows[1]!, { sequence: 9, eventId: 'stranger', offset: '8' });
           const page =
             why === 'records are gone'
-              ? { topic, partition: 1, nextOffset: '9', records: [], lost: 3 }
-              : { topic, partition: 1, nextOffset: '9', records: [stranger] };
+              ? { topic, partition: 1, from: null, nextOffset: '9', records: [], lost: 3 }
+              : { topic, partition: 1, from: null, nextOffset: '9', records: [stranger] };
           expect(await hand.store.noteFound(page)).toBeGreaterThan(0);
           return { rows, run };
         };
@@ -389,6 +389,7 @@ export function storeReplaySuite(name: string, open: () => Promise<DamageableSto
           await hand.store.noteFound({
             topic,
             partition: 2,
+            from: null,
             nextOffset: '11',
             records: [foundOf(rows[0]!, { offset: '10' })],
           });

@@ -129,7 +129,7 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'a process without brok
     const hand = new Hand({ store, nowMs: Date.now, ...none });
     // As a worker with brokers that led in between and is gone leaves it.
     const topic = 'tramline.equipment.v1';
-    await store.noteFound({ topic, partition: 0, nextOffset: '1', records: [] });
+    await store.noteFound({ topic, partition: 0, from: null, nextOffset: '1', records: [] });
     const isFree = async () => ((await store.leaseFreeMs('relay-0')) ?? 0) > 0;
     await until(isFree, { what: 'the lead to be given back', withinMs: 20_000 });
     await hand.publish('1', 'a');

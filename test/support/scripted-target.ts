@@ -61,10 +61,11 @@ export function makeScriptedTarget(name: PublishTarget['name'] = 'kafka'): Scrip
     async readOn(known, heard) {
       for (const { topic, partition, records } of stands.values()) {
         const end = known.find((one) => one.topic === topic && one.partition === partition);
-        const beyond = records.slice(Number(end?.nextOffset ?? 0));
+        const from = end?.nextOffset ?? '0';
+        const beyond = records.slice(Number(from));
         const nextOffset = String(records.length);
-        if (beyond.length > 0 && !(await heard({ topic, partition, nextOffset, records: beyond })))
-          return null;
+        const page = { topic, partition, from, nextOffset, records: beyond };
+        if (beyond.length > 0 && !(await heard(page))) return null;
       }
       return { unread: [], denied: [], ends: [] };
     },

@@ -126,7 +126,7 @@ async function noteRecords(context: Context, page: FoundPage): Promise<number> {
  * where the store stands, nothing is left out.
  */
 async function mustFollow({ database }: Context, { topic, partition, from }: FoundPage): Promise<void> {
-  if (from === undefined) return;
+  if (from === null) return;
   const known = await database.get(
     'SELECT next_offset FROM topic_ends WHERE topic = $1 AND partition = $2 FOR NO KEY UPDATE',
     topic,

@@ -111,6 +111,7 @@ async function fill(hand: Hand): Promise<void> {
   await store.noteFound({
     topic: 'tramline.equipment.v1',
     partition: 0,
+    from: null,
     nextOffset: '8',
     records: [stranger],
   });

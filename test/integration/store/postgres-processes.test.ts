@@ -645,7 +645,7 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'several stores on one 
       deleted: false,
     }));
     const topic = 'tramline.equipment.v1';
-    expect(await store.noteFound({ topic, partition: 0, nextOffset: '2', records })).toBe(1);
+    expect(await store.noteFound({ topic, partition: 0, from: null, nextOffset: '2', records })).toBe(1);
     expect(await store.unsentCount()).toBe(0);
     const { events } = await store.listEvents({ after: 0, limit: 9, type: null, organizationId: null });
     expect(events.map(({ record }) => record.key)).toEqual(['4711/equipment/1']);
@@ -670,7 +670,14 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'several stores on one 
     await giving.query('BEGIN');
     // Above what the clock would say.
     await giving.query(`INSERT INTO sequences (key, sequence) VALUES ('4711/equipment/9', 2000000000001)`);
-    const page = { topic: 'tramline.equipment.v1', partition: 0, nextOffset: '20', records: [], lost: 20 };
+    const page = {
+      topic: 'tramline.equipment.v1',
+      partition: 0,
+      from: null,
+      nextOffset: '20',
+      records: [],
+      lost: 20,
+    };
     const found = finder.noteFound(page);
     await untilWaiting(giving, 1);
     const later = finish(other, one!, '1', 'a');
@@ -696,7 +703,14 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'several stores on one 
     await Promise.all([giving.connect(), reader.connect()]);
     await giving.query(`BEGIN; INSERT INTO sequences (key, sequence) VALUES ('4711/equipment/9', 1)`);
     await giving.query('UPDATE outbox SET state = 0');
-    const page = { topic: 'tramline.equipment.v1', partition: 0, nextOffset: '5', records: [], lost: 5 };
+    const page = {
+      topic: 'tramline.equipment.v1',
+      partition: 0,
+      from: null,
+      nextOffset: '5',
+      records: [],
+      lost: 5,
+    };
     const found = finder.noteFound(page);
     await untilWaiting(giving, 1);
     const lock = (id: string) =>
@@ -724,7 +738,7 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'several stores on one 
       ...{ bytesHash: '', deleted: false },
     }));
     const topic = 'tramline.equipment.v1';
-    const found = finder.noteFound({ topic, partition: 0, nextOffset: '3', records });
+    const found = finder.noteFound({ topic, partition: 0, from: null, nextOffset: '3', records });
     await untilWaiting(giving, 1);
     await finish(other, task!, '2', 'a');
     await giving.query('COMMIT');
@@ -768,7 +782,13 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'several stores on one 
       await untilWaiting(holder, 1);
       const record = { key: '9999/equipment/2', sequence: 3, offset: '0', eventId: 'stranger' };
       const records = [{ ...record, bytesHash: '', deleted: false }];
-      await finder.noteFound({ topic: 'tramline.equipment.v1', partition: 0, nextOffset: '1', records });
+      await finder.noteFound({
+        topic: 'tramline.equipment.v1',
+        partition: 0,
+        from: null,
+        nextOffset: '1',
+        records,
+      });
       await holder.query('COMMIT');
       await holder.end();
       await ended;
@@ -795,7 +815,14 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'several stores on one 
     const holder = new Client({ connectionString: url });
     await holder.connect();
     await holder.query('BEGIN; LOCK TABLE listings IN ACCESS EXCLUSIVE MODE');
-    const page = { topic: 'tramline.equipment.v1', partition: 0, nextOffset: '0', records: [], lost: 5 };
+    const page = {
+      topic: 'tramline.equipment.v1',
+      partition: 0,
+      from: null,
+      nextOffset: '0',
+      records: [],
+      lost: 5,
+    };
     const found = stores[0]!.noteFound(page);
     await untilWaiting(holder, 1);
     const acted = act();

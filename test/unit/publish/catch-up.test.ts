@@ -146,7 +146,7 @@ test('a reading that is cut off goes on in a second, and one that came to nothin
   const refused = { ...place, refused: 'TOPIC_AUTHORIZATION_FAILED' };
   const state = { fails: false, hears: false };
   const read: PublishTarget['readOn'] = async (_known, heard) => {
-    if (state.hears) await heard({ ...place, nextOffset: '1', records: [] });
+    if (state.hears) await heard({ ...place, from: null, nextOffset: '1', records: [] });
     if (state.fails) throw new Error('connection lost');
     return { unread: [refused], denied: [], ends: [] };
   };
@@ -193,7 +193,7 @@ test('a reading that was cut short is none, and what the store cannot note is no
   const ends = makeEnds();
   const heard: boolean[] = [];
   const read: PublishTarget['readOn'] = async (_known, hear) => {
-    heard.push(await hear({ ...place, nextOffset: '1', records: [] }));
+    heard.push(await hear({ ...place, from: null, nextOffset: '1', records: [] }));
     return heard.at(-1) ? { unread: [place], denied: [], ends: [] } : null;
   };
   const { catchUp, runAt } = makeTimed(read, ends);
@@ -306,7 +306,7 @@ test('a reading that found something and cannot go on is told once that lasts, u
   await relay.step();
   const read = target.readOn;
   target.readOn = async (_known, heard) => {
-    await heard({ ...quiet, nextOffset: '1', records: [] });
+    await heard({ ...quiet, from: null, nextOffset: '1', records: [] });
     throw new Error('connection lost');
   };
   for (let passedMs = 0; passedMs < 60_000; passedMs += 20_000) {
@@ -491,7 +491,7 @@ describe('reading on', () => {
       'begins after the place that is known',
       '1',
       [
-        { nextOffset: '2', lost: 1 },
+        { from: null, nextOffset: '2', lost: 1 },
         { from: '2', nextOffset: '5' },
       ],
     ],
@@ -499,7 +499,7 @@ describe('reading on', () => {
       'begins later, and nothing is known of it',
       null,
       [
-        { nextOffset: '2', lost: 2 },
+        { from: null, nextOffset: '2', lost: 2 },
         { from: '2', nextOffset: '5' },
       ],
     ],
@@ -509,7 +509,7 @@ describe('reading on', () => {
       'ends before the place that is known',
       '6',
       [
-        { nextOffset: '2', anotherLog: true },
+        { from: null, nextOffset: '2', anotherLog: true },
         { from: '2', nextOffset: '5' },
       ],
     ],

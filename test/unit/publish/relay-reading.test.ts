@@ -12,7 +12,7 @@ import { makeMemoryOutbox } from '../../support/memory-outbox';
 import { makeScriptedTarget } from '../../support/scripted-target';
 
 const leaseMs = 9_000;
-const page = { topic: 't', partition: 0, nextOffset: '1', records: [] };
+const page = { topic: 't', partition: 0, from: '0', nextOffset: '1', records: [] };
 
 function setUp(more: Partial<typeof relayDefaults> = {}) {
   const clock = makeHandClock(1_000_000);
@@ -36,7 +36,7 @@ function inTwoPages(between: () => unknown): PublishTarget['readOn'] {
   return async (_known, heard) => {
     if (!(await heard(page))) return null;
     await between();
-    if (!(await heard({ ...page, nextOffset: '2' }))) return null;
+    if (!(await heard({ ...page, from: '1', nextOffset: '2' }))) return null;
     return { unread: [], denied: [], ends: [] };
   };
 }

@@ -591,7 +591,7 @@ test('a listing of organizations that fails for a while is asked for again', asy
 });
 
 test('a full run without a valid connection does not end that the store is behind', async () => {
-  await hand.store.noteFound({ topic: 't', partition: 0, nextOffset: '2', records: [stranger] });
+  await hand.store.noteFound({ topic: 't', partition: 0, from: null, nextOffset: '2', records: [stranger] });
   under.advance(1000);
   const state = { connections: [] as string[] };
   const { sync } = stage({}, { connections: () => state.connections });
@@ -608,6 +608,7 @@ test('a listing of organizations that goes on failing ends no run, nor that the 
   await hand.store.noteFound({
     topic: 'tramline.equipment.v1',
     partition: 0,
+    from: null,
     nextOffset: '1',
     records: [
       { key: '4711/equipment/1', sequence: 1, eventId: 'e', bytesHash: '', deleted: false, offset: '0' },
@@ -632,7 +633,13 @@ test.each([
 ] as const)(
   'a full run where %s of the organizations is gone judged anew all who can be, or not',
   async (_which, before, trouble) => {
-    await hand.store.noteFound({ topic: 't', partition: 0, nextOffset: '2', records: [stranger] });
+    await hand.store.noteFound({
+      topic: 't',
+      partition: 0,
+      from: null,
+      nextOffset: '2',
+      records: [stranger],
+    });
     under.advance(1000);
     const gone: Answer = { kind: 'gone', certain: false, connectionId: 'c1', origin: 'o' };
     const { sync } = stage({ organizations: [[...before, partial(gone)]] });
@@ -723,7 +730,7 @@ test('an organization that was forgotten is skipped as that, and nobody has to a
 test('a full run in whose listings a known, active organization is missing is partial, and the store behind', async () => {
   await hand.store.learn(['4711', '4724', '4730'].map((id) => ({ id, name: null, connectionId: 'c1' })));
   await hand.observe({ cause: 'not-connected', actionUrl: null, message: null }, '4730');
-  await hand.store.noteFound({ topic: 't', partition: 0, nextOffset: '2', records: [stranger] });
+  await hand.store.noteFound({ topic: 't', partition: 0, from: null, nextOffset: '2', records: [stranger] });
   under.advance(1000);
   const run = async (...listed: string[]) => {
     const page = organizations(...listed.map((id) => seenAs(id)));

@@ -110,7 +110,7 @@ test('everything else is the target’s own', async () => {
 
 test('topics under whose names another log stands are told, once and with what to do', async () => {
   const page = (topic: string, extra = {}): FoundPage => ({
-    ...{ topic, partition: 0, nextOffset: '0', records: [], ...extra },
+    ...{ topic, partition: 0, from: null, nextOffset: '0', records: [], ...extra },
   });
   const another = { anotherLog: true };
   const pages = [page('a', another), page('a', { ...another, partition: 1 }), page('b'), page('c', another)];
@@ -145,7 +145,7 @@ test('a topic that takes records before the last that were acknowledged there is
   const told = { code: 'publish.another-log', detail: expect.stringMatching(/^a: made anew, /) };
   expect(troubles).toMatchObject([told]);
   // What was found by reading on is not told again by what is sent then.
-  pages.push({ topic: 'b', partition: 0, nextOffset: '0', records: [], anotherLog: true });
+  pages.push({ topic: 'b', partition: 0, from: null, nextOffset: '0', records: [], anotherLog: true });
   await target.readOn([], async () => true);
   offsets.push('1', '0');
   await target.send(both);
@@ -155,8 +155,8 @@ test('a topic that takes records before the last that were acknowledged there is
 test('a topic that was made anew while nothing was sent there since the start is told: the store knows how far it went', async () => {
   const known = ['a', 'b', 'c'].map((topic) => ({ topic, partition: 0, nextOffset: '8', last: null }));
   const pages: FoundPage[] = [
-    { topic: 'b', partition: 0, nextOffset: '10', records: [] },
-    { topic: 'c', partition: 0, nextOffset: '0', records: [], anotherLog: true },
+    { topic: 'b', partition: 0, from: null, nextOffset: '10', records: [] },
+    { topic: 'c', partition: 0, from: null, nextOffset: '0', records: [], anotherLog: true },
   ];
   const outcomes = ['0', '9', '0'].map((firstOffset) => ({ sent: true, firstOffset }) as const);
   const { target, troubles } = stage(async () => ({ outcomes, spent: false }), pages);
