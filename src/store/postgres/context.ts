@@ -1,7 +1,7 @@
 /**
  * What every verb of the scaled store leans on. Several processes share the store: nothing that a rule depends on is kept
  * in memory, and whatever a verb changes it has locked before. Locks are taken in this order, sorted within each kind:
- * organizations, tasks, unclaimed resources, sequences, lanes.
+ * organizations, tasks, unclaimed resources, sequences, rows of the outbox, ends of topics, the last position, lanes.
  */
 import type { QuarantineReason } from '../../model/notification';
 import type { News } from '../../model/store';

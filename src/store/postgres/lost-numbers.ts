@@ -168,7 +168,11 @@ async function listed({ database }: Context): Promise<string[]> {
 }
 
 /** Of one that came meanwhile it is told as soon as it is learned again. */
-async function tellAll(context: Context, ids: string[], organizations: Map<string, Row>): Promise<void> {
+export async function tellAll(
+  context: Context,
+  ids: string[],
+  organizations: Map<string, Row>,
+): Promise<void> {
   await tellAccess(context, ids.flatMap((id) => organizations.get(id) ?? []) as ObservedRow[]);
   await tellLater(
     context,

@@ -77,6 +77,15 @@ export async function markSent(
   });
   const repeats = again ? rows : [];
   const known = toldBefore(repeats, await endsOf(context, repeats));
+  // A row that is not here stands on its topic all the same: who reads on from the end as it was finds it. Ends are locked
+  // before the counter.
+  if (rows.length === told.size)
+    await noteEnds(
+      context,
+      rows
+        .filter(isPlaced)
+        .map((row) => ({ ...row, nextOffset: String(BigInt(row.offset) + 1n), last: row })),
+    );
   const marked = rows.filter(({ id }) => !known.has(id));
   let last = await lastPosition(context, marked.filter(({ position }) => position === null).length);
   const places = marked.map(({ id, position, partition, offset }) => ({
@@ -102,14 +111,6 @@ export async function markSent(
     context,
     marked.filter(isPlaced).filter(({ firstOffset }) => firstOffset !== null),
   );
-  // A row that is not here stands on its topic all the same: who reads on from the end as it was finds it.
-  if (rows.length === told.size)
-    await noteEnds(
-      context,
-      rows
-        .filter(isPlaced)
-        .map((row) => ({ ...row, nextOffset: String(BigInt(row.offset) + 1n), last: row })),
-    );
 }
 
 type Placed = ToldRow & { partition: number; offset: string };

@@ -2,7 +2,7 @@
  * What stands on the topics against what this store knows. A store that was restored, or is new, learns from the topics
  * which sequences are taken. What it would have sent under one of those is set aside, and the resource is forgotten as
  * published, so that the next look at it publishes it under a higher one. So does what stands there under an id of ours with
- * other bytes. Replays are locked first, then organizations and tasks, then keys.
+ * other bytes. Replays are locked first, then organizations and tasks, then keys, then rows, and the topic's end after them.
  */
 import { bytesHashOf } from '../../model/event';
 import { Problem } from '../../model/problem';
@@ -11,8 +11,7 @@ import type { FoundPage, FoundRecord, KnownEnd } from '../../model/topic-end';
 import { keysNumberedTwice, lastRepeats, rowsToSendAgain, type SentRow } from '../written-again';
 import type { Context, InTransaction } from './context';
 import { listWhole } from './list-whole';
-import { forgetPublished, noteGone } from './lost-numbers';
-import { type ObservedRow, tellAccess, tellLater } from './observe';
+import { forgetPublished, noteGone, tellAll } from './lost-numbers';
 import { lockOrganizations } from './organization-rows';
 import { markSent, noteAccepted, noteEnds } from './outbox';
 import { closeRecords } from './quarantine-entries';
@@ -53,7 +52,6 @@ async function noteRecords(context: Context, page: FoundPage): Promise<number> {
   const { topic, partition, records } = page;
   const { database } = context;
   await lockOpenReplays(context);
-  await mustFollow(context, page);
   // A page that tells of it has no records: nothing is locked after that.
   const gone = await noteGone(context, page);
   const highest = new Map<string, number>();
@@ -73,6 +71,8 @@ async function noteRecords(context: Context, page: FoundPage): Promise<number> {
   );
   // The first place of each is where it was written; what stands there again is a repeat.
   const offsets = new Map(records.toReversed().map(({ eventId, offset }) => [eventId, offset]));
+  await lockRows(context, [...offsets.keys()], keys);
+  await mustFollow(context, page);
   const known = await rowsOf(context, [...offsets.keys()]);
   // What is marked gets its position in the order in which it stands there.
   known.sort((left, right) =>
@@ -112,10 +112,7 @@ async function noteRecords(context: Context, page: FoundPage): Promise<number> {
   await publishAnew(context, others);
   await noteUnclaimed(context, records, others);
   await listWhole(context, [...new Set([...others].map((key) => key.split('/', 1)[0]!))]);
-  const told = [...others].flatMap(organizationOf).flatMap((id) => organizations.get(id) ?? []);
-  await tellAccess(context, told as ObservedRow[]);
-  const unknown = [...others].flatMap(organizationOf).filter((id) => !organizations.has(id));
-  await tellLater(context, unknown);
+  await tellAll(context, [...others].flatMap(organizationOf), organizations);
   await noteEnds(context, [{ ...page, last: records.at(-1) ?? null }]);
   if (others.size + gone > 0) await noteBehind(context);
   return others.size + gone;
@@ -136,6 +133,17 @@ async function mustFollow({ database }: Context, { topic, partition, from }: Fou
   throw new Problem(
     'store.unavailable',
     `${topic}-${partition} is not known up to ${from}: it is read again`,
+  );
+}
+
+/** Those that are found, and the unsent of the keys: who marks some of them locks its end after them. */
+async function lockRows({ database }: Context, eventIds: string[], keys: string[]): Promise<void> {
+  await database.get(
+    `SELECT count(*) FROM (SELECT id FROM outbox WHERE id = ANY(ARRAY(
+       SELECT id FROM outbox WHERE event_id = ANY($1::text[])
+       UNION SELECT id FROM outbox WHERE key = ANY($2::text[]) AND state = 0)) ORDER BY id FOR NO KEY UPDATE) AS locked`,
+    eventIds,
+    keys,
   );
 }
 

@@ -753,6 +753,62 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'several stores on one 
     expect(await other.pickUnsent(10, 1e9, [])).toMatchObject([{ key: '4711/equipment/2', sequence: 4 }]);
   });
 
+  describe('what is acknowledged and what is found of one partition is noted in one order, and meets no deadlock', () => {
+    const place = { topic: 'tramline.equipment.v1', partition: 0 };
+    let rows: OutboxRow[];
+    let holder: Client;
+    beforeEach(async () => {
+      const [store] = stores as [Store];
+      for (const id of ['1', '2', '3']) {
+        await put(store, [id]);
+        const [task] = await store.take(1);
+        await finish(store, task!, id, 'a');
+      }
+      const [first, ...others] = await store.pickUnsent(10, 1e9, []);
+      await store.markSent([sentTo(first!, 0, '0')]);
+      rows = others;
+      holder = new Client({ connectionString: url });
+      await holder.connect();
+      await holder.query(`BEGIN; SET LOCAL deadlock_timeout = '10ms'`);
+    });
+    afterEach(() => holder.end());
+
+    const lockRow = ({ row }: OutboxRow) =>
+      holder.query('SELECT FROM outbox WHERE id = $1 FOR NO KEY UPDATE', [row]);
+    const lockEnd = () => holder.query('SELECT FROM topic_ends FOR NO KEY UPDATE');
+    const lockPosition = () => holder.query(`SELECT FROM meta WHERE name = 'position' FOR NO KEY UPDATE`);
+
+    test.each([
+      ['found', 0],
+      ['overtaken', 1],
+    ])('where a row that is %s is being marked', async (_what, nth) => {
+      const [known, overtaken] = rows as [OutboxRow, OutboxRow];
+      const bytesHash = bytesHashOf(JSON.stringify(known.headers), known.value);
+      const records = [
+        { ...known, offset: '1', bytesHash, deleted: false },
+        { ...overtaken, sequence: 5, offset: '2', eventId: 'stranger', bytesHash: '', deleted: false },
+      ];
+      await lockRow(rows[nth]!);
+      const found = stores[0]!.noteFound({ ...place, from: '1', nextOffset: '3', records });
+      await untilWaiting(holder, 1);
+      expect((await lockEnd()).rowCount).toBe(1);
+      expect((await lockPosition()).rowCount).toBe(1);
+      await holder.query('COMMIT');
+      expect(await found).toBe(1);
+      expect(await stores[0]!.pickUnsent(10, 1e9, [])).toEqual([]);
+    });
+
+    test('where the end is being noted', async () => {
+      await lockEnd();
+      const marked = stores[0]!.markSent([sentTo(rows[0]!, 0, '1')]);
+      await untilWaiting(holder, 1);
+      expect((await lockPosition()).rowCount).toBe(1);
+      await holder.query('COMMIT');
+      await marked;
+      expect(await stores[0]!.topicEnds()).toMatchObject([{ nextOffset: '2' }]);
+    });
+  });
+
   test.each([
     ['a read', async (store: Store) => void (await put(store, ['2']))],
     [
