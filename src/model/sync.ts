@@ -225,6 +225,8 @@ export interface ListedResult {
   left: number;
   /** The store's revision now: before whatever is asked for next. */
   revision: number;
+  /** An operator let go of the listing's organization meanwhile: nothing more of it is to be asked for. */
+  forgotten: boolean;
 }
 
 /** What is asked of the provider for one listing of a connection. */

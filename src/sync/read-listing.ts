@@ -173,14 +173,14 @@ async function finishPages(
       const changed = behind?.partial === true ? behind : null;
       // With an end that is partial there is none: what is missing would be in no list after the new token.
       const after = changed === null ? endOf(context, listing, pass) : { next };
-      await finish(context, listing, state, { page, from: pass.from, after });
+      const forgotten = await finish(context, listing, state, { page, from: pass.from, after });
       pass.from = null;
-      return changed ?? state.nowhere;
+      return forgotten ?? changed ?? state.nowhere;
     }
-    await finish(context, listing, state, { page, from: pass.from, after: { next } });
+    const forgotten = await finish(context, listing, state, { page, from: pass.from, after: { next } });
     pass.from = next;
-    const forbidden = forbiddenBy(context.doors);
-    if (forbidden !== null) return forbidden;
+    const ended = forgotten ?? forbiddenBy(context.doors);
+    if (ended !== null) return ended;
   }
 }
 
@@ -197,8 +197,7 @@ async function finishUnread(
   counts.pages += 1;
   const { changeToken } = listing.opened;
   const after = { end: true, whole: false, changeToken } as const;
-  await finish(context, listing, state, { page: null, from: null, after });
-  return null;
+  return finish(context, listing, state, { page: null, from: null, after });
 }
 
 function endOf(context: RunContext, listing: DocumentListing, pass: Pass): ListedPage['after'] {
@@ -222,13 +221,16 @@ async function nextOf(pages: AsyncIterator<ItemsPage>): Promise<ItemsPage | null
   return done === true ? null : value;
 }
 
-/** `page`: null where nothing changed. `from`: where it was asked for; null for the beginning. */
+/**
+ * `page`: null where nothing changed. `from`: where it was asked for; null for the beginning. Why nothing more is to be asked
+ * for, if so.
+ */
 async function finish(
   context: RunContext,
   listing: DocumentListing,
   state: State,
   { page, from, after }: Pick<ListedPage, 'after'> & { page: WholePage | null; from: string | null },
-): Promise<void> {
+): Promise<PartialEnd | null> {
   const { doors, progress, run } = context;
   const { opened, connectionId } = listing;
   const { counts } = progress;
@@ -250,7 +252,12 @@ async function finish(
   counts.left += result.left;
   if (result.published > 0) doors.decided();
   if (result.left > 0) doors.due();
+  return result.forgotten ? letGo : null;
 }
+
+const letGo: PartialEnd = {
+  ...{ partial: true, reason: 'forgotten', detail: 'its organization was forgotten', answer: null },
+};
 
 const nothing = { drafts: [], hints: [] };
 

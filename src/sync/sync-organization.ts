@@ -120,6 +120,15 @@ function notShared({ closed, progress }: Walk, { scope, organizationId }: Listin
   return 'not-shared';
 }
 
+/** An operator let go of it: nothing more of it is asked for, and nothing that it still has is missing. */
+function letGo({ refusing, closed, progress }: Walk, { organizationId }: ListingName): 'partial' {
+  if (!refusing.has(organizationId)) progress.skip(organizationId, 'forgotten');
+  refusing.add(organizationId);
+  closed.delete(organizationId);
+  progress.withdraw(organizationId);
+  return 'partial';
+}
+
 interface FieldsAt {
   listingId: number;
   revision: number;
@@ -165,7 +174,8 @@ async function walkFields(walk: Walk, place: Place, at: FieldsAt): Promise<'ende
     if (walk.refusing.has(id)) return 'partial';
     if (page.next === null || !whole) continue;
     const held = { from: asked, drafts: [], hints: [], after: { next: page.next } };
-    await doors.store.finishPage({ run, listingId, revision, connectionId, ...held });
+    const { forgotten } = await doors.store.finishPage({ run, listingId, revision, connectionId, ...held });
+    if (forgotten) return letGo(walk, own);
     asked = page.next;
   }
   return signal.aborted || !whole ? 'partial' : 'ended';
@@ -229,6 +239,7 @@ async function readOne(
   }
   if (walk.signal.aborted) return 'partial';
   const { answer, reason, detail } = read;
+  if (reason === 'forgotten') return letGo(walk, opened);
   if (reason === 'no-listing') return notShared(walk, opened, detail);
   if (answer?.kind === 'gone' && gone !== undefined) {
     gone();

@@ -23,7 +23,7 @@ export interface RunContext {
 export interface Walk extends RunContext {
   /** Waits for a place among the listings in hand. */
   slot: Slots;
-  /** Organizations that refused while they were listed. */
+  /** Organizations that refused while they were listed, or that an operator let go of meanwhile. */
   refusing: Set<string>;
   /** Of them, those that another connection may still show. */
   closed: Set<string>;

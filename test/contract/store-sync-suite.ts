@@ -433,7 +433,8 @@ export function storeSyncSuite(name: string, open: () => Promise<StoreUnderTest>
       await hand.sendAll();
       const hint = { address: address('4'), organizationId, resource: null, modifiedTime: null };
       const result = await page(begun, { drafts: [draftOf('1', 'b'), draftOf('3', 'a')], hints: [hint] });
-      expect(result).toMatchObject({ changed: 0, unchanged: 0, published: 0, left: 0 });
+      expect(result).toMatchObject({ changed: 0, unchanged: 0, published: 0, left: 0, forgotten: true });
+      expect(await page(begun, { after: { next: 'https://p?2' } })).toMatchObject({ forgotten: true });
       expect(await hand.store.hintAbsent(begun.run, organizationId, 'equipment', 0.05)).toBe(0);
       expect(await hand.records()).toEqual([]);
       expect(await hand.store.findOrganization(organizationId)).toMatchObject({ parked: 0, seen: false });

@@ -9,6 +9,7 @@ import type { Context } from './context';
 import { finishDraft, followHint, type Listed } from './listed';
 import { ensureOrganizations, lockOrganizations } from './organization-rows';
 import { currentRevision } from './revision';
+import type { Row } from './server/database';
 import { Slate } from './slate';
 import { lockTasks, nextTaskIds, type TaskRow } from './task-rows';
 import { isAnyUnclaimed, lockUnclaimed } from './unclaimed';
@@ -33,8 +34,9 @@ export async function finishPage(context: Context, asked: ListedPage): Promise<L
   }
   if (counts.left > 0) context.news.add('work');
   await slate.write();
-  await moveOn(context, page);
-  return { ...counts, revision: await currentRevision(context) };
+  await mustFollow(context, page);
+  const moved = await moveOn(context, page);
+  return { ...counts, revision: await currentRevision(context), forgotten: moved?.forgotten === true };
 }
 
 /** Nothing is published, or read, of whom an operator let go of while the page was on its way. */
@@ -98,35 +100,41 @@ function countUnknown(page: ListedPage, slate: Slate, atAddress: Map<string, Tas
 }
 
 /**
- * Another run may have begun the listing anew: then its place is that one's. Throws `store.refused` where a failover lost pages
- * before it since they were answered: behind them the listing's end would say that what they held is known.
+ * Throws `store.refused` where a failover lost pages before it since they were answered: behind them the listing's end would say
+ * that what they held is known.
  */
-async function moveOn(context: Context, page: ListedPage): Promise<void> {
-  const { database } = context;
-  const { run, listingId, after, from } = page;
-  if (from !== null) {
-    const stands = await database.get(
-      'SELECT next_address AS at FROM listings WHERE id = $1 AND begun = $2 FOR NO KEY UPDATE',
-      listingId,
-      run,
-    );
-    if (stands !== undefined && stands.at !== from)
-      throw new Problem('store.refused', 'what this listing brought before was lost: it is read again');
-  }
-  if ('next' in after) {
-    await database.run(
-      'UPDATE listings SET next_address = $1 WHERE id = $2 AND begun = $3',
+async function mustFollow({ database }: Context, { run, listingId, from }: ListedPage): Promise<void> {
+  if (from === null) return;
+  const stands = await database.get(
+    'SELECT next_address AS at FROM listings WHERE id = $1 AND begun = $2 FOR NO KEY UPDATE',
+    listingId,
+    run,
+  );
+  if (stands !== undefined && stands.at !== from)
+    throw new Problem('store.refused', 'what this listing brought before was lost: it is read again');
+}
+
+/** Of a listing. */
+const isLetGo = `(SELECT ${isForgotten} FROM organizations o WHERE o.id = listings.organization_id) AS forgotten`;
+
+/** Another run may have begun the listing anew: then its place is that one's. */
+async function moveOn(
+  { database }: Context,
+  { run, listingId, after }: ListedPage,
+): Promise<Row | undefined> {
+  if ('next' in after)
+    return database.get(
+      `UPDATE listings SET next_address = $1 WHERE id = $2 AND begun = $3 RETURNING ${isLetGo}`,
       after.next,
       listingId,
       run,
     );
-    return;
-  }
   const { whole, changeToken } = after;
-  await database.run(
+  return database.get(
     `UPDATE listings SET next_address = NULL, ended = $1, whole = CASE WHEN $2 THEN $1 ELSE whole END,
        token = CASE WHEN token_asked = '' THEN NULL ELSE $3 END,
-       token_asked = CASE WHEN token_asked = '' THEN NULL ELSE $4 END WHERE id = $5 AND begun = $1`,
+       token_asked = CASE WHEN token_asked = '' THEN NULL ELSE $4 END WHERE id = $5 AND begun = $1
+     RETURNING ${isLetGo}`,
     run,
     whole,
     changeToken?.token ?? null,

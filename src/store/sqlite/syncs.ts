@@ -171,27 +171,25 @@ export function finishPage(context: Context, page: ListedPage): ListedResult {
     followHint(context, listed, hint);
     counts.left += 1;
   }
-  moveOn(context, page);
-  return { ...counts, revision: context.currentRevision() };
+  const { organization_id = null } = moveOn(context, page) ?? {};
+  const forgotten = organization_id !== null && isForgotten(context, String(organization_id));
+  return { ...counts, revision: context.currentRevision(), forgotten };
 }
 
-/** Another run may have begun the listing anew: then its place is that one's. */
-function moveOn(context: Context, { run, listingId, after }: ListedPage): void {
-  const { database } = context;
-  if ('next' in after) {
-    database.run(
-      'UPDATE listings SET next_address = ? WHERE id = ? AND begun = ?',
+/** Another run may have begun the listing anew: then its place is that one's. Where not, whose listing it is. */
+function moveOn({ database }: Context, { run, listingId, after }: ListedPage): Row | undefined {
+  if ('next' in after)
+    return database.get(
+      'UPDATE listings SET next_address = ? WHERE id = ? AND begun = ? RETURNING organization_id',
       after.next,
       listingId,
       run,
     );
-    return;
-  }
   const { whole, changeToken } = after;
-  database.run(
+  return database.get(
     `UPDATE listings SET next_address = NULL, ended = ?, whole = iif(?, ?, whole),
        token = iif(token_asked = '', NULL, ?), token_asked = iif(token_asked = '', NULL, ?)
-     WHERE id = ? AND begun = ?`,
+     WHERE id = ? AND begun = ? RETURNING organization_id`,
     run,
     whole ? 1 : 0,
     run,

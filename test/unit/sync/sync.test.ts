@@ -727,6 +727,37 @@ test('an organization that was forgotten is skipped as that, and nobody has to a
   });
 });
 
+const ofForgotten = {
+  state: 'ended',
+  trouble: 'none',
+  skipped: [{ id: '4711', access: 'forgotten' }],
+  partial: [],
+};
+
+test('nothing more of its lists is asked for of an organization that is forgotten while it is listed', async () => {
+  const pages = ['1', '2', '3', '4'].map((id) => pageOf([item(id)], `https://p?${id}`));
+  const forgetting = { decided: () => void hand.store.forgetOrganization('4711') };
+  const { run } = stage(
+    { organizations: [[organizations(seenAs('4711', {}))]], equipment: [pages] },
+    forgetting,
+  );
+  expect(await run()).toMatchObject({ ...ofForgotten, pages: 3, published: 1 });
+});
+
+test('nor are the operations of its other fields', async () => {
+  const fields = [...'0123456789'].map((nth) => item(`f${nth}`, `operations ${nth}`));
+  const lists = Object.fromEntries(
+    fields.map(({ operations }) => [operations, [[pageOf([item(`${operations}`)])]]]),
+  );
+  const forgetting = { decided: () => void hand.store.forgetOrganization('4711') };
+  const { run, asked } = stage(
+    { fields: [[pageOf(fields, 'https://p?2'), pageOf(fields)]], ...lists },
+    forgetting,
+  );
+  expect(await run()).toMatchObject(ofForgotten);
+  expect(asked).not.toContain('operations 4');
+});
+
 test('a full run in whose listings a known, active organization is missing is partial, and the store behind', async () => {
   await hand.store.learn(['4711', '4724', '4730'].map((id) => ({ id, name: null, connectionId: 'c1' })));
   await hand.observe({ cause: 'not-connected', actionUrl: null, message: null }, '4730');
