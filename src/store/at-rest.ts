@@ -2,7 +2,7 @@
  * How a taken task goes on after its read, on either store. A hint that came after the read began is never forgotten. Pure:
  * where a store has no booleans, numbers stand for them.
  */
-import type { Ending } from '../model/task';
+import type { Ending, GivenBack } from '../model/task';
 import { leavesOneToFind, type Said } from './may-lag';
 import { freeAtMs } from './store-rules';
 
@@ -43,6 +43,24 @@ export function restOf(
   if (hintedSince(task, ending)) return rest('due', afterGapOf(task, nowMs, { nowMs, readGapMs }));
   if (settles(task, ending, settleMs)) return rest('settling', nowMs + settleMs);
   return rest('done', null);
+}
+
+/**
+ * A task that is given back: it waits `alone`, or for what its organization's probe finds. `stale`: its request began before the
+ * access of the organization last changed, and says nothing of today. What `waits` longer each time does so not for ever.
+ */
+export function givenBack(
+  task: Row,
+  ending: Pick<GivenBack, 'dueInMs' | 'dueAtMs'>,
+  { alone, stale }: { alone: boolean; stale: boolean },
+  times: { nowMs: number; readGapMs: number },
+): { state: 'postponed' | 'due'; dueAt: number; waits: boolean } {
+  const dueInMs = alone ? ending.dueInMs : 0;
+  return {
+    state: alone ? 'postponed' : 'due',
+    dueAt: alone || stale ? afterGapOf(task, times.nowMs + dueInMs, times) : keptPlace(task, ending.dueAtMs),
+    waits: dueInMs > 0,
+  };
 }
 
 /** Not before `atMs`, nor before the gap after the last read of the task is over. */

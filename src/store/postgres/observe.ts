@@ -9,7 +9,6 @@ import {
   isByAnswer,
   leadingBlock,
   type Observation,
-  type ProbeAsker,
   type Transition,
   transition,
 } from '../../model/organization';
@@ -21,10 +20,10 @@ import {
   announcedOf,
   askedAtDueMs,
 } from '../announced-actions';
+import { nextProbe } from '../next-probe';
 import { untoldPrefix } from '../store-rules';
 import type { Context } from './context';
 import { ensureOrganizations, lockOrganizations } from './organization-rows';
-import { laterMs } from './probes';
 import { storable } from './quarantine-entries';
 import { writeEvents } from './write-events';
 
@@ -107,8 +106,11 @@ function columnsAfter(
   const asked = row.probe_lease_until > nowMs ? row.probe_at : null;
   const left = announcedAfter(announcedOf(row), JSON.parse(row.causes) as CauseSet, observation, nowMs);
   const columns = announcedColumns(left);
-  const dueMs = askedAtDueMs(left, nowMs);
-  const probe = probeAfter(context, row, observation, next, { asked, dueMs });
+  const { probe_at: atMs, probe_interval_ms: intervalMs } = row;
+  const before = { atMs, intervalMs, askedAtMs: asked, dueAtMs: askedAtDueMs(left, nowMs) };
+  const probe = nextProbe(observation, next, before, { ...context.settings, nowMs }) ?? {
+    ...{ atMs, intervalMs, askedBy: null },
+  };
   const isActive = next.access === 'active';
   return [
     row.id,
@@ -152,33 +154,6 @@ async function writeRows(
     ...Array.from({ length: 16 }, (_none, column) => rows.map((row) => row[column]!)),
     nowMs(),
   );
-}
-
-/**
- * While it is blocked the probe comes again, later and later; only such an answer moves that on. One that may be read is
- * asked at the time by which its customer is to act.
- */
-function probeAfter(
-  context: Context,
-  row: ObservedRow,
-  observation: Observation,
-  next: Transition,
-  { asked, dueMs }: { asked: number | null; dueMs: number | null },
-): { atMs: number | null; intervalMs: number | null; askedBy: ProbeAsker | null } {
-  const { probeMs } = context.settings;
-  const same = next.changed ? probeMs : row.probe_interval_ms;
-  if (next.access === 'active') {
-    const isDue = asked === null && dueMs !== null;
-    return { atMs: asked ?? dueMs, intervalMs: null, askedBy: isDue ? 'schedule' : null };
-  }
-  if (!next.changed && !isByAnswer(observation) && row.probe_at !== null) {
-    return { atMs: row.probe_at, intervalMs: same, askedBy: null };
-  }
-  const intervalMs = next.changed ? probeMs : laterMs(context.settings, row.probe_interval_ms);
-  const regularMs = context.nowMs() + intervalMs;
-  return asked !== null && asked <= regularMs
-    ? { atMs: asked, intervalMs, askedBy: null }
-    : { atMs: regularMs, intervalMs, askedBy: 'schedule' };
 }
 
 interface ToldTransition extends Pick<ObservedRow, 'id' | 'epoch' | 'name'> {

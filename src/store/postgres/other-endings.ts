@@ -11,11 +11,11 @@ import type {
   Postponed,
   QuarantinedTask,
 } from '../../model/task';
-import { hintedSince, keptPlace, settles } from '../at-rest';
+import { givenBack, hintedSince, settles } from '../at-rest';
 import { deletionOf } from '../task-row';
 import { hintProbes, holdForProbe, mayBeBlocked } from './ask-probes';
 import { joinNamed } from './join';
-import { afterGap, endTake, isSuperseded, refuse, rest, stayDue } from './return-task';
+import { afterGap, endTake, isSuperseded, refuse, rest, stayDue, timesOf } from './return-task';
 import type { Slate } from './slate';
 import type { TaskRow } from './task-rows';
 import { tooManyGone } from './too-many-gone';
@@ -50,14 +50,9 @@ export async function giveBack(slate: Slate, ending: GivenBack): Promise<void> {
   const stale = takenLane === lane && epoch !== organization?.epoch;
   const refusedBefore = task.code === ending.code;
   const alone = probe === null || (!stale && !mayBeBlocked(context, organization, probe, refusedBefore));
-  const dueAt =
-    alone || stale
-      ? afterGap(slate, task, context.nowMs() + (alone ? ending.dueInMs : 0))
-      : keptPlace(task, ending.dueAtMs);
-  // What waits alone waits longer each time, and not for ever.
-  const waits = alone && ending.dueInMs > 0;
+  const { state, dueAt, waits } = givenBack(task, ending, { alone, stale }, timesOf(context));
   slate.change(task, {
-    state: alone ? 'postponed' : 'due',
+    state,
     due_at: dueAt,
     lane,
     attempts: task.attempts + (waits ? 1 : 0),

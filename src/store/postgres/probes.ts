@@ -4,8 +4,8 @@
  */
 import type { DueProbe, ProbeAgain, Probing } from '../../model/organization';
 import type { ResourceIdentity } from '../../model/resource';
+import { laterMs } from '../next-probe';
 import { probeBudgetName, probeBudgetOf } from '../probe-budget';
-import type { StoreRules } from '../store-rules';
 import { askProbe, hintProbes } from './ask-probes';
 import type { Context } from './context';
 import { lockOrganizations } from './organization-rows';
@@ -169,12 +169,4 @@ export async function probing(context: Context, organizationId: string): Promise
     context.nowMs(),
   );
   return { probing: row?.probing === true, found: row?.found ?? null };
-}
-
-/** The time until the next probe doubles, up to its bound, until an answer says that it is active. */
-export function laterMs(
-  { probeMs, probeMsMax }: Pick<StoreRules, 'probeMs' | 'probeMsMax'>,
-  intervalMs: number | null,
-): number {
-  return Math.min(probeMsMax, intervalMs === null ? probeMs : intervalMs * 2);
 }

@@ -7,6 +7,7 @@ import type { QuarantineReason } from '../../model/notification';
 import type { Ending } from '../../model/task';
 import { afterGapOf, hintedSince, restOf } from '../at-rest';
 import type { Said } from '../may-lag';
+import type { Context } from './context';
 import type { Slate } from './slate';
 import type { TaskRow } from './task-rows';
 
@@ -25,14 +26,17 @@ export function isSuperseded(resource: TaskRow, ending: Pick<Ending, 'revision'>
 
 /** Not before `atMs`, nor before the gap after the last read of the task is over. */
 export function afterGap({ context }: Slate, task: TaskRow, atMs: number): number {
-  return afterGapOf(task, atMs, { nowMs: context.nowMs(), readGapMs: context.settings.readGapMs });
+  return afterGapOf(task, atMs, timesOf(context));
+}
+
+/** Now, and how long a task is not read again after a read. */
+export function timesOf({ nowMs, settings }: Context): { nowMs: number; readGapMs: number } {
+  return { nowMs: nowMs(), readGapMs: settings.readGapMs };
 }
 
 /** The task after a decided read. True when it will be read again. */
 export function rest(slate: Slate, task: TaskRow, ending: Ending, said: Said, lane: string): boolean {
-  const { nowMs, settings } = slate.context;
-  const times = { nowMs: nowMs(), readGapMs: settings.readGapMs };
-  const { state, dueAt, crowded } = restOf(task, ending, said, times);
+  const { state, dueAt, crowded } = restOf(task, ending, said, timesOf(slate.context));
   slate.change(task, {
     state,
     due_at: dueAt,

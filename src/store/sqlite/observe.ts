@@ -20,17 +20,18 @@ import {
   announcedOf,
   askedAtDueMs,
 } from '../announced-actions';
+import { nextProbe } from '../next-probe';
 import { untoldPrefix } from '../store-rules';
 import type { Context } from './context';
 import type { CachedOrganization } from './organization-cache';
-import { doubleIntervalMs, schedule } from './probes';
+import { schedule } from './probes';
 import { writeEvent } from './write-event';
 
 export function observe(context: Context, observation: Observation): Transition & { applied: boolean } {
   const { database } = context;
   const organization = context.organizations.ensure(observation.organizationId);
   const row = database.get(
-    'SELECT causes, name, announced, action_due_at, action_met FROM organizations WHERE id = ?',
+    'SELECT causes, name, announced, action_due_at, action_met, probe_interval_ms FROM organizations WHERE id = ?',
     organization.id,
   )!;
   const causes = JSON.parse(String(row.causes)) as CauseSet;
@@ -51,17 +52,23 @@ export function observe(context: Context, observation: Observation): Transition 
   const announced = announcedOf(row as unknown as AnnouncedColumns);
   const left = announcedAfter(announced, causes, observation, nowMs);
   const columns = announcedColumns(left);
+  const before = {
+    atMs: organization.probeAtMs,
+    intervalMs: row.probe_interval_ms as number | null,
+    askedAtMs: asked,
+    dueAtMs: askedAtDueMs(left, nowMs),
+  };
+  const probe = nextProbe(observation, next, before, { ...context.settings, nowMs });
   database.run(
     `UPDATE organizations SET causes = ?, access = ?, epoch = ?, since = iif(?, ?, since),
-       probe_interval_ms = iif(?, ?, probe_interval_ms), refused_address = iif(?, NULL, refused_address),
+       probe_interval_ms = ?, refused_address = iif(?, NULL, refused_address),
        was_read = was_read OR ?, announced = ?, action_due_at = ?, action_met = ? WHERE id = ?`,
     JSON.stringify(next.causes),
     next.access,
     organization.epoch,
     next.changed ? 1 : 0,
     nowMs,
-    next.changed || next.access === 'active' ? 1 : 0,
-    next.access === 'active' ? null : context.settings.probeMs,
+    (probe ?? before).intervalMs,
     next.access === 'active' ? 1 : 0,
     observation.found.cause === null ? 1 : 0,
     columns.announced,
@@ -69,8 +76,7 @@ export function observe(context: Context, observation: Observation): Transition 
     columns.action_met,
     organization.id,
   );
-  const dueMs = askedAtDueMs(left, nowMs);
-  scheduleAfter(context, organization, observation, next, { asked, dueMs });
+  if (probe !== null) schedule(context, organization, probe.atMs, probe.askedBy);
   if (next.changed) {
     writeTransition(context, organization, observation, next, previous, row.name as string | null);
     if (next.access === 'active') {
@@ -80,27 +86,6 @@ export function observe(context: Context, observation: Observation): Transition 
     }
   }
   return { ...next, applied: true };
-}
-
-/**
- * While it is blocked the probe comes again, later and later; only such an answer moves that on. One that may be read is
- * asked at the time by which its customer is to act.
- */
-function scheduleAfter(
-  context: Context,
-  organization: CachedOrganization,
-  observation: Observation,
-  next: Transition,
-  { asked, dueMs }: { asked: number | null; dueMs: number | null },
-): void {
-  if (next.access === 'active') {
-    schedule(context, organization, asked ?? dueMs, asked === null && dueMs !== null ? 'schedule' : null);
-  } else if (next.changed || isByAnswer(observation) || organization.probeAtMs === null) {
-    const intervalMs = next.changed ? context.settings.probeMs : doubleIntervalMs(context, organization);
-    const regular = context.nowMs() + intervalMs;
-    const isAsked = asked !== null && asked <= regular;
-    schedule(context, organization, isAsked ? asked : regular, isAsked ? null : 'schedule');
-  }
 }
 
 /** History, of the last 100 changes, and the access event where the access changed: consumers can tell silence from a block. */

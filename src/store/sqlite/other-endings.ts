@@ -10,7 +10,7 @@ import type {
   Postponed,
   QuarantinedTask,
 } from '../../model/task';
-import { hintedSince, keptPlace, settles } from '../at-rest';
+import { givenBack, hintedSince, settles } from '../at-rest';
 import { goneAtOnceMin, goneLately, isTooMany } from '../gone-lately';
 import { deletionOf } from '../task-row';
 import type { Context } from './context';
@@ -18,7 +18,7 @@ import type { Row } from './database';
 import { joinNamed } from './join';
 import type { CachedOrganization } from './organization-cache';
 import { hintProbe, holdForProbe, mayBeBlocked } from './probes';
-import { afterGap, endTake, noteRead, refuse, rest, stayDue } from './return-task';
+import { afterGap, endTake, noteRead, refuse, rest, stayDue, timesOf } from './return-task';
 import { adopt } from './unclaimed';
 import { writeEvent } from './write-event';
 
@@ -50,16 +50,11 @@ export function giveBack(context: Context, ending: GivenBack): void {
   // A refusal of a request that began before the access last changed says nothing about today.
   const stale = lease?.lane === lane && lease.epoch !== (context.organizations.get(lane)?.epoch ?? 0);
   const alone = probe === null || (!stale && !mayBeBlocked(context, probe, task.code === ending.code));
-  const dueAt =
-    alone || stale
-      ? afterGap(context, task, context.nowMs() + (alone ? ending.dueInMs : 0))
-      : keptPlace(task, ending.dueAtMs);
-  // What waits alone waits longer each time, and not for ever.
-  const waits = alone && ending.dueInMs > 0;
+  const { state, dueAt, waits } = givenBack(task, ending, { alone, stale }, timesOf(context));
   context.database.run(
     `UPDATE tasks SET state = ?, due_at = ?, lane = ?, attempts = attempts + ?, aged_ms = aged_ms + ?,
        failed_at = coalesce(?, failed_at), own = 0, code = ?, detail = ? WHERE id = ?`,
-    alone ? 'postponed' : 'due',
+    state,
     dueAt,
     lane,
     waits ? 1 : 0,

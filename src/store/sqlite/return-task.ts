@@ -32,7 +32,8 @@ export function afterGap(context: Context, task: Row, atMs: number): number {
   return afterGapOf(task, atMs, timesOf(context));
 }
 
-function timesOf({ nowMs, settings }: Context): { nowMs: number; readGapMs: number } {
+/** Now, and how long a task is not read again after a read. */
+export function timesOf({ nowMs, settings }: Context): { nowMs: number; readGapMs: number } {
   return { nowMs: nowMs(), readGapMs: settings.readGapMs };
 }
 

@@ -1,5 +1,5 @@
 import type { Ending } from '../../../src/model/task';
-import { afterGapOf, keptPlace, restOf } from '../../../src/store/at-rest';
+import { afterGapOf, givenBack, keptPlace, restOf } from '../../../src/store/at-rest';
 
 const ending: Ending = { taskId: 1, fence: 1, generation: 3, revision: 9 };
 const task = { generation: 3, settling: 0, crowded: 0, read_at: 9_000 };
@@ -33,4 +33,21 @@ test('no read begins before the gap, and what waits for its organization keeps i
   expect([afterGapOf(task, 11_000, times), afterGapOf(task, 20_000, times)]).toEqual([14_000, 20_000]);
   expect(afterGapOf({ ...task, read_at: null }, 0, times)).toBe(10_000);
   expect([keptPlace(task, 12_000), keptPlace(task, 4_000)]).toEqual([8_999, 4_000]);
+});
+
+test('a task that is given back waits alone, for its organization, or goes again at once where its refusal is stale', () => {
+  const back = { dueInMs: 20_000, dueAtMs: 4_000 };
+  expect(givenBack(task, back, { alone: true, stale: false }, times)).toEqual({
+    state: 'postponed',
+    dueAt: 30_000,
+    waits: true,
+  });
+  const now = { ...back, dueInMs: 0 };
+  expect(givenBack(task, now, { alone: true, stale: false }, times)).toMatchObject({
+    dueAt: 14_000,
+    waits: false,
+  });
+  const forProbe = { state: 'due', waits: false };
+  expect(givenBack(task, back, { alone: false, stale: false }, times)).toEqual({ ...forProbe, dueAt: 4_000 });
+  expect(givenBack(task, back, { alone: false, stale: true }, times)).toEqual({ ...forProbe, dueAt: 14_000 });
 });
