@@ -234,7 +234,7 @@ describeWithNeighbour('PostgreSQL', availability, 'processes whose PostgreSQL is
   test('T7: the schema is expanded by a newer version while older processes work, and they go on', async () => {
     const config = poolConfig({ url: server.url(database), connections: 1 });
     const expand = 'ALTER TABLE tasks ADD COLUMN later TEXT; ALTER TABLE outbox ADD COLUMN later TEXT';
-    await migrate(config, [...migrations, { name: '9001-later', kind: 'expand', sql: expand }]);
+    await migrate(config, null, [...migrations, { name: '9001-later', kind: 'expand', sql: expand }]);
     for (const service of [story.service, other]) {
       const machine = await nextMachine();
       expect((await postTo(service, machine)).status).toBe(204);

@@ -86,7 +86,7 @@ export async function moveStore(options: MoveOptions): Promise<Moved> {
   const source = openSource(file, faultOf);
   const target = openTarget({ url, connections: 2 });
   const begin = async () => {
-    await migrate(poolConfig({ url, connections: 1 }), undefined, waits ?? null);
+    await migrate(poolConfig({ url, connections: 1 }), waits);
     return target.transact((statements) => beginMove(statements, source, file), {
       lock: lockNumbers.move,
       statementMs: longMs,

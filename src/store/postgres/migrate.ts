@@ -28,13 +28,13 @@ function ask<Row extends object>(client: Client, text: string): Promise<{ rows: 
 /**
  * Throws `store.newer` when a newer version has contracted the schema, `settings.invalid` for a server that is too old,
  * does not keep what it commits or does not let us in, a pooler that keeps no sessions or no `options` of the address, and a
- * database that cannot hold every text, `store.unavailable` when it cannot be reached, or is a standby. `steps` are this
- * version's own unless a test says otherwise; `waits` hears whom they wait for.
+ * database that cannot hold every text, `store.unavailable` when it cannot be reached, or is a standby. `waits` hears whom the
+ * steps wait for; they are this version's own unless a test says otherwise.
  */
 export async function migrate(
   config: ClientConfig,
-  steps: Migration[] = migrations,
   waits: ToldWaits | null = null,
+  steps: Migration[] = migrations,
 ): Promise<void> {
   await atServer(config, async (client) => {
     // A limit of the role's or the database's is meant for other statements: a step waits for those before it, and takes its time.

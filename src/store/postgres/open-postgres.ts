@@ -36,7 +36,7 @@ export async function openPostgres(
   tellSetAside: SetAside = () => {},
   tellWaits: (detail: string) => void = () => {},
 ): Promise<Store> {
-  await migrate(poolConfig(settings), undefined, { tell: tellWaits });
+  await migrate(poolConfig(settings), { tell: tellWaits });
   const database = openDatabase(settings, nowMs);
   await refuseHalfMoved(database);
   const bell = makeBell(settings);

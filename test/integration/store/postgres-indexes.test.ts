@@ -45,7 +45,8 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'a step that makes inde
     await server.dropDatabase(name);
   });
 
-  const begin = () => migrate(poolConfig({ url: server.url(name), connections: 1 }), [...migrations, later]);
+  const begin = () =>
+    migrate(poolConfig({ url: server.url(name), connections: 1 }), null, [...migrations, later]);
   const making = (what: string) =>
     server.query(
       `SELECT ${what} FROM pg_stat_activity WHERE query LIKE 'CREATE INDEX%' AND wait_event_type = 'Lock'`,

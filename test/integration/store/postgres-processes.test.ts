@@ -315,12 +315,12 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'several stores on one 
         sql: 'ALTER TABLE tasks ADD COLUMN later TEXT',
       };
       await put(stores[0]!, ['1']);
-      await migrate(config, [...migrations, expand]);
+      await migrate(config, null, [...migrations, expand]);
       await put(stores[0]!, ['2']);
       expect(await stores[0]!.take(10)).toHaveLength(2);
       await migrate(config);
       const contract = { name: '9002-less', kind: 'contract' as const, sql: 'SELECT 1' };
-      await migrate(config, [...migrations, expand, contract]);
+      await migrate(config, null, [...migrations, expand, contract]);
       await expect(migrate(config)).rejects.toMatchObject({ code: 'store.newer' });
       await expect(mustBeMigrated(config)).rejects.toMatchObject({ code: 'store.newer' });
       // A server that is there and has no such database is a wrong setting, not one that is away.
@@ -389,7 +389,7 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'several stores on one 
       // A role that serves the store in public goes on with it, though a schema of its own comes first and is empty.
       await migrate(config('?options=-csearch_path%3Down,public'));
       expect(await tables()).toEqual([{ at: 'public' }]);
-      await migrate(config('?options=-csearch_path%3Danother'), migrations.slice(0, -3));
+      await migrate(config('?options=-csearch_path%3Danother'), null, migrations.slice(0, -3));
       await migrate(config('?options=-csearch_path%3Danother,public'));
       const indexes = (at: string) =>
         server.query(`SELECT indexname AS name FROM pg_indexes WHERE schemaname = '${at}' ORDER BY 1`, name);
@@ -404,7 +404,7 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'several stores on one 
       server.query(`SELECT table_name FROM information_schema.tables WHERE table_schema = 'public'`, name);
     await expect(mustBeMigrated(config)).rejects.toMatchObject({ code: 'store.older' });
     expect(await tables()).toEqual([]);
-    await migrate(config, migrations.slice(0, -2));
+    await migrate(config, null, migrations.slice(0, -2));
     const before = await tables();
     const settings = {
       DATABASE_URL: server.url(name),

@@ -63,9 +63,9 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'versions of the scaled
     ];
     const told: string[][] = [[], []];
     const waits = told.map((words) => ({ tell: (detail: string) => words.push(detail), lookEveryMs: 50 }));
-    const first = migrate(config, steps, waits[0]);
+    const first = migrate(config, waits[0], steps);
     await until(async () => told[0]!.length > 0, { withinMs: 20_000 });
-    const second = migrate(config, steps, waits[1]);
+    const second = migrate(config, waits[1], steps);
     await until(async () => told[1]!.length > 0, { withinMs: 20_000 });
     await backup.query('COMMIT');
     await Promise.all([backup.end(), elsewhere.end()]);
@@ -91,7 +91,7 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'versions of the scaled
       await prepare('hints', 'beside');
       const told: string[] = [];
       const waits = { tell: (detail: string) => told.push(detail), lookEveryMs: 50 };
-      const migrating = migrate(config, [...migrations, step], waits);
+      const migrating = migrate(config, waits, [...migrations, step]);
       await until(async () => told.length > 0, { withinMs: 20_000 });
       for (const gid of ['left', 'beside']) await server.query(`COMMIT PREPARED '${gid}'`, name);
       await migrating;
@@ -109,7 +109,7 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'versions of the scaled
     );
     const limits = `current_setting('statement_timeout') AS statement, current_setting('lock_timeout') AS lock`;
     const sql = `CREATE TABLE limits AS SELECT ${limits}`;
-    await migrate(poolConfig(postgresSettingsFor(server.url(name))), [
+    await migrate(poolConfig(postgresSettingsFor(server.url(name))), null, [
       { name: '9000-told', kind: 'expand', sql },
     ]);
     expect(await server.query('SELECT * FROM limits', name)).toEqual([{ statement: '0', lock: '0' }]);
@@ -324,12 +324,12 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'versions of the scaled
     async function harmsOf(steps: Migration[], first: number) {
       const name = await server.createDatabase();
       const config = poolConfig({ url: server.url(name), connections: 1 });
-      await migrate(config, steps.slice(0, first));
+      await migrate(config, null, steps.slice(0, first));
       let before = await schemaOf(name);
       const harms: { step: Migration; lost: Column[]; wanted: Column[]; rules: Rule[]; held: Rule[] }[] = [];
       for (const [index, step] of steps.entries()) {
         if (index < first) continue;
-        await migrate(config, steps.slice(0, index + 1));
+        await migrate(config, null, steps.slice(0, index + 1));
         const after = await schemaOf(name);
         const known = new Set(before.columns.map((column) => column.in));
         const added = without(after.columns, before.columns).filter((column) => known.has(column.in));

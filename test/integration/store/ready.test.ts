@@ -51,7 +51,7 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'readiness of a scaled 
       const why = step.name.endsWith('table')
         ? 'permission denied for schema public'
         : 'must be owner of table outbox';
-      await expect(migrate(config, [...migrations, step])).rejects.toMatchObject({
+      await expect(migrate(config, null, [...migrations, step])).rejects.toMatchObject({
         code: 'settings.invalid',
         message: `the schema is older than this version (${step.name} is to come), which this role may not change (${why}): have its owner run \`tramline migrate\` first`,
       });
