@@ -109,7 +109,7 @@ export function makeHistorySender({ liveTopics, exists, target: make, clock }: H
       hold.check();
       const failures: Failed[] = [];
       round.forEach((batch, index) => {
-        const outcome = outcomes[index] ?? unnamed;
+        const outcome = outcomes[index] ?? unanswered;
         if (outcome.sent) {
           bounds.accepted(batch);
           sent.push(...acknowledged(batch, outcome.firstOffset));
@@ -161,7 +161,7 @@ interface Failed {
   detail: string;
 }
 
-const unnamed: Failure = { sent: false, kind: 'retry', code: 'UNNAMED', detail: 'no answer' };
+const unanswered: Failure = { sent: false, kind: 'retry', code: 'UNNAMED', detail: 'no answer' };
 
 /** Where one event alone is at fault, it is named. */
 function failedOf(batch: Batch, { kind, detail }: Failure): Failed {
