@@ -33,9 +33,12 @@ export function converge(
   const known = alerts.map((alert) => withoutTimesAhead(alert, nowMs));
   const before = new Map(known.map((alert) => [alert.fingerprint, alert]));
   const after = new Map<string, Alert>();
+  const at = { nowMs, holdMs: options.holdMs };
   for (const signal of passed) {
     const fingerprint = fingerprintOf(signal.name, signal.labels);
-    after.set(fingerprint, raise(signal, fingerprint, before.get(fingerprint), nowMs, options.holdMs));
+    const alert = before.get(fingerprint);
+    const goesOn = alert?.state === 'firing';
+    after.set(fingerprint, goesOn ? goOn(alert, signal) : begin(fingerprint, signal, alert, at));
   }
   const over = known.filter(({ fingerprint }) => !after.has(fingerprint));
   const covering = over.some(({ state }) => state === 'firing') ? [passed, held].map(coveredBy) : [];
@@ -75,40 +78,44 @@ function coveredBy(signals: Signal[]): (alert: Alert) => Signal | undefined {
     bySubject.get(subjectOf(labels))?.find(({ covers }) => covers?.names.includes(name));
 }
 
-/** The alert of a state that holds. */
-function raise(
-  signal: Signal,
+/** The alert of a state that holds and had none, or whose `former` one has ended. */
+function begin(
   fingerprint: string,
-  alert: Alert | undefined,
-  nowMs: number,
-  holdMs: number,
+  signal: Signal,
+  former: Alert | undefined,
+  { nowMs, holdMs }: { nowMs: number; holdMs: number },
 ): Alert {
-  const { name, severity, labels } = signal;
+  const { name, severity, labels, annotations } = signal;
+  return {
+    fingerprint,
+    name,
+    severity,
+    state: 'firing',
+    labels,
+    annotations,
+    startsAtMs: startOf(signal, former, nowMs),
+    resolvedAtMs: null,
+    quietSinceMs: null,
+    returns: former === undefined ? 0 : returnsAfterEnd(former, nowMs, holdMs),
+    coversUntilMs: signal.covers?.untilMs ?? null,
+    sent: former?.sent ?? {},
+  };
+}
+
+/** The alert of a state that still holds, or came back before it had ended. */
+function goOn(alert: Alert, signal: Signal): Alert {
+  const { severity } = signal;
   const coversUntilMs = signal.covers?.untilMs ?? null;
-  if (alert === undefined || alert.state === 'resolved') {
-    return {
-      fingerprint,
-      name,
-      severity,
-      state: 'firing',
-      labels,
-      annotations: signal.annotations,
-      startsAtMs: startOf(signal, alert, nowMs),
-      resolvedAtMs: null,
-      quietSinceMs: null,
-      returns: alert === undefined ? 0 : returnsAfterEnd(alert, nowMs, holdMs),
-      coversUntilMs,
-      sent: alert?.sent ?? {},
-    };
-  }
   const annotations = keptWhenOver(alert, signal.annotations);
+  const wasQuiet = alert.quietSinceMs !== null;
   const same =
+    !wasQuiet &&
     alert.severity === severity &&
-    alert.quietSinceMs === null &&
     alert.coversUntilMs === coversUntilMs &&
     sameRecord(alert.annotations, annotations);
-  const returns = alert.quietSinceMs === null ? alert.returns : alert.returns + 1;
-  return same ? alert : { ...alert, severity, annotations, quietSinceMs: null, returns, coversUntilMs };
+  if (same) return alert;
+  const returns = wasQuiet ? alert.returns + 1 : alert.returns;
+  return { ...alert, severity, annotations, quietSinceMs: null, returns, coversUntilMs };
 }
 
 /** A second incident must not begin inside the first one: receivers would take both for one. */

@@ -9,6 +9,9 @@ import { movedFrom, publishedState } from './task-row';
 /** A task by the names of its columns, with numbers or booleans. */
 type Row = Readonly<Record<string, unknown>>;
 
+/** What a page came to for a document: `left` to a read. */
+export type ListedOutcome = 'changed' | 'unchanged' | 'left';
+
 interface Since {
   /** Was a read of it accepted since the page was asked for? */
   readSince: boolean;

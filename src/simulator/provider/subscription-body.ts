@@ -104,31 +104,33 @@ function readFilters(
 ): Filter[] {
   const filters: Filter[] = [];
   for (const [at, filter] of (Array.isArray(given) ? given : []).entries()) {
-    const { key, values } = isObject(filter) ? filter : {};
-    const field = `filters[${at}]`;
-    if (typeof key !== 'string' || !keys.includes(key))
-      problems.push({
-        message: `key must be one of ${keys.join(', ')}`,
-        field: `${field}.key`,
-        value: key ?? null,
-      });
-    else if (
-      !Array.isArray(values) ||
-      values.length === 0 ||
-      values.some((value) => typeof value !== 'string')
-    )
-      problems.push({
-        message: 'values must be a list of strings',
-        field: `${field}.values`,
-        value: values ?? null,
-      });
-    else filters.push({ key, values: values as string[] });
+    const read = readFilter(filter, `filters[${at}]`, keys);
+    if ('problem' in read) problems.push(read.problem);
+    else filters.push(read);
   }
   if (given !== undefined && !Array.isArray(given))
     problems.push({ message: 'filters must be a list', field: 'filters', value: given });
   else if (needsOrganization && !filters.some(({ key }) => key === 'orgId'))
     problems.push({ message: 'A filter by orgId is required', field: 'filters', value: given ?? null });
   return filters;
+}
+
+function readFilter(given: Json, field: string, keys: readonly string[]): Filter | { problem: Problem } {
+  const { key, values } = isObject(given) ? given : {};
+  if (typeof key !== 'string' || !keys.includes(key)) {
+    const message = `key must be one of ${keys.join(', ')}`;
+    return { problem: { message, field: `${field}.key`, value: key ?? null } };
+  }
+  if (!isTextList(values)) {
+    const message = 'values must be a list of strings';
+    return { problem: { message, field: `${field}.values`, value: values ?? null } };
+  }
+  return { key, values };
+}
+
+/** At least one. */
+function isTextList(given: Json | undefined): given is string[] {
+  return Array.isArray(given) && given.length > 0 && given.every((value) => typeof value === 'string');
 }
 
 function sameFilters(given: Json, before: readonly Filter[]): boolean {

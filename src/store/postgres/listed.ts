@@ -6,7 +6,7 @@
 import type { Change, EventDraft } from '../../model/event';
 import type { ListedHint } from '../../model/sync';
 import { eventsOf, leftBy } from '../decided-events';
-import { isKnownSince, judgeListed } from '../judge-listed';
+import { isKnownSince, judgeListed, type ListedOutcome } from '../judge-listed';
 import { noteReadable, publishedAs } from './finish';
 import { afterGap, isSuperseded } from './return-task';
 import type { Slate } from './slate';
@@ -51,31 +51,31 @@ function tryAgain(slate: Slate, task: TaskRow, draft: EventDraft): void {
 /** A page is an accepted read of what it shows. */
 const accepted = { accepted_revision: null, absent_since: null };
 
-export async function finishDraft(
-  slate: Slate,
-  listed: Listed,
-  draft: EventDraft,
-): Promise<'changed' | 'unchanged' | 'left'> {
+export async function finishDraft(slate: Slate, listed: Listed, draft: EventDraft): Promise<ListedOutcome> {
   const task = slate.resource(draft.kind, draft.id);
   if (task === undefined) return finishNew(slate, listed, draft);
   noteListed(slate, listed, task);
-  const readSince = isSuperseded(task, listed);
   // The read then goes through who sees it there, and a refusal of it speaks of that organization, not of the one that it left.
-  if (!readSince && task.organization_id !== draft.organizationId)
+  if (!isSuperseded(task, listed) && task.organization_id !== draft.organizationId)
     slate.change(task, { hinted_organization_id: draft.organizationId });
-  if (task.state !== 'done') {
-    makeDue(slate, task);
-    tryAgain(slate, task, draft);
-    return 'left';
-  }
+  const isAtRest = task.state === 'done';
+  const outcome = isAtRest ? await finishAtRest(slate, listed, draft, task) : 'left';
+  if (outcome === 'left') makeDue(slate, task);
+  if (!isAtRest) tryAgain(slate, task, draft);
+  return outcome;
+}
+
+/** What only a read could set aside for an operator is left to one. */
+async function finishAtRest(
+  slate: Slate,
+  listed: Listed,
+  draft: EventDraft,
+  task: TaskRow,
+): Promise<ListedOutcome> {
   const standsElsewhere = () => slate.placesOf(draft).length > 0;
-  const judged = judgeListed(task, draft, { readSince, standsElsewhere });
-  if (judged === 'unchanged') return judged;
-  if (judged === 'left' || !decide(slate, listed, draft, judged.change, task.id)) {
-    // Only a read can be set aside for an operator.
-    makeDue(slate, task);
-    return 'left';
-  }
+  const judged = judgeListed(task, draft, { readSince: isSuperseded(task, listed), standsElsewhere });
+  if (judged === 'unchanged' || judged === 'left') return judged;
+  if (!decide(slate, listed, draft, judged.change, task.id)) return 'left';
   if (draft.address !== task.address) slate.keepAlias(draft.address, task.id);
   // Which connection reads it is a read's to change, which journals it.
   const connectionId = task.connection_id ?? listed.connectionId;

@@ -44,7 +44,9 @@ export function forgetOrganization(context: Context, organizationId: string): Fo
   database.run('DELETE FROM sights WHERE organization_id = ?', organizationId);
   saveAlerts(context, withoutName(listAlerts(context), organizationId, row.name as string | null));
   touchConnections(context);
-  writeTransition(context, organization, observation, next, next.previous, null);
+  writeTransition(context, organization, {
+    ...{ observation, next, previousAccess: next.previous, name: null },
+  });
   const discarded = discardWork(context, organizationId);
   listWhole(context, [organizationId]);
   return { observation, transition: next, discarded };

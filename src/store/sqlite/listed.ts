@@ -6,7 +6,7 @@
 import type { Change, EventDraft, PublishedState } from '../../model/event';
 import type { ListedHint, ListedResource } from '../../model/sync';
 import { type DecidedEvent, eventsOf, leftBy } from '../decided-events';
-import { isKnownSince, judgeListed } from '../judge-listed';
+import { isKnownSince, judgeListed, type ListedOutcome } from '../judge-listed';
 import { asAnnounced } from '../store-rules';
 import type { Context } from './context';
 import type { Row } from './database';
@@ -92,37 +92,37 @@ function tryAgain(context: Context, task: Row, draft: EventDraft): void {
   closeEntry(context, Number(task.id));
 }
 
-export function finishDraft(
-  context: Context,
-  listed: Listed,
-  draft: EventDraft,
-): 'changed' | 'unchanged' | 'left' {
+export function finishDraft(context: Context, listed: Listed, draft: EventDraft): ListedOutcome {
   const { database } = context;
   const task = database.get('SELECT * FROM tasks WHERE kind = ? AND resource_id = ?', draft.kind, draft.id);
   if (task === undefined) return finishNew(context, listed, draft);
   noteListed(context, listed, task);
-  const readSince = Number(task.accepted_revision) > listed.revision;
   // The read then goes through who sees it there, and a refusal of it speaks of that organization, not of the one that it left.
-  if (!readSince && task.organization_id !== draft.organizationId) {
+  if (!isReadSince(task, listed) && task.organization_id !== draft.organizationId) {
     const said = 'UPDATE tasks SET hinted_organization_id = ? WHERE id = ?';
     database.run(said, draft.organizationId, Number(task.id));
   }
-  if (task.state !== 'done') {
-    makeDue(context, task);
-    tryAgain(context, task, draft);
-    return 'left';
-  }
+  const isAtRest = task.state === 'done';
+  const outcome = isAtRest ? finishAtRest(context, listed, draft, task) : 'left';
+  if (outcome === 'left') makeDue(context, task);
+  if (!isAtRest) tryAgain(context, task, draft);
+  return outcome;
+}
+
+/** What only a read could set aside for an operator is left to one. */
+function finishAtRest(context: Context, listed: Listed, draft: EventDraft, task: Row): ListedOutcome {
   const standsElsewhere = (published: PublishedState | null) =>
     mayStandElsewhere(published) && placesOf(context, draft).length > 0;
-  const judged = judgeListed(task, draft, { readSince, standsElsewhere });
-  if (judged === 'unchanged') return judged;
-  if (judged === 'left' || !decide(context, listed, draft, judged.change, Number(task.id))) {
-    // Only a read can be set aside for an operator.
-    makeDue(context, task);
-    return 'left';
-  }
+  const judged = judgeListed(task, draft, { readSince: isReadSince(task, listed), standsElsewhere });
+  if (judged === 'unchanged' || judged === 'left') return judged;
+  if (!decide(context, listed, draft, judged.change, Number(task.id))) return 'left';
   accept(context, listed, draft, task);
   return judged.change === null ? 'unchanged' : 'changed';
+}
+
+/** Was a read of it accepted since the page was asked for? */
+function isReadSince(task: Row, { revision }: Listed): boolean {
+  return Number(task.accepted_revision) > revision;
 }
 
 /** A page is an accepted read of what it shows. */

@@ -78,7 +78,8 @@ export function observe(context: Context, observation: Observation): Transition 
   );
   if (probe !== null) schedule(context, organization, probe.atMs, probe.askedBy);
   if (next.changed) {
-    writeTransition(context, organization, observation, next, previous, row.name as string | null);
+    const name = row.name as string | null;
+    writeTransition(context, organization, { observation, next, previousAccess: previous, name });
     if (next.access === 'active') {
       context.lanes.narrow(organization.id);
       // The first hint after it is news, and probes at once.
@@ -88,14 +89,18 @@ export function observe(context: Context, observation: Observation): Transition 
   return { ...next, applied: true };
 }
 
+interface ToldTransition {
+  observation: Observation;
+  next: Transition;
+  previousAccess: Access;
+  name: string | null;
+}
+
 /** History, of the last 100 changes, and the access event where the access changed: consumers can tell silence from a block. */
 export function writeTransition(
   context: Context,
   organization: CachedOrganization,
-  observation: Observation,
-  next: Transition,
-  previousAccess: Access,
-  name: string | null,
+  { observation, next, previousAccess, name }: ToldTransition,
 ): void {
   const nowMs = context.nowMs();
   const block = leadingBlock(next.causes);
