@@ -8,6 +8,7 @@ import type { News } from '../../model/store';
 import type { Seen } from '../set-back';
 import type { StoreRules } from '../store-rules';
 import type { LaneChanges } from './lanes';
+import type { Looked } from './look-from';
 import type { Statements } from './server/database';
 
 export interface PostgresSettings extends StoreRules {
@@ -27,10 +28,13 @@ export interface Context {
   toldMs: number | null;
   /** By all transactions of this process. */
   seen: Seen;
+  looked: Looked;
   /** What becomes of lanes: written as the last thing of the transaction. */
   lanes: LaneChanges;
   /** What other processes are told once the transaction is committed. */
   news: Set<News>;
+  /** Called once the transaction is committed. */
+  committed: (() => void)[];
   /** Why things were set aside: told once the transaction is committed. */
   setAside: QuarantineReason[];
   /** Whoever has the store wants to be rid of it: what goes on page by page ends with this one. */

@@ -9,6 +9,7 @@ import type { SetAside } from '../quarantine-entry';
 import type { Seen } from '../set-back';
 import type { Context, InTransaction, PostgresSettings } from './context';
 import { LaneChanges } from './lanes';
+import { nothingLooked } from './look-from';
 import { migrate } from './migrate';
 import { notedEveryMs, noteNoRoom, noteRoom, saysNoRoom } from './ready';
 import { finishNamed, rememberNames } from './remember-names';
@@ -41,6 +42,7 @@ export async function openPostgres(
   await refuseHalfMoved(database);
   const bell = makeBell(settings);
   const seen: Seen = { furthestMs: 0 };
+  const looked = nothingLooked();
   let closed = false;
   const isClosing = () => closed;
   const inTransaction = async <Result>(
@@ -49,14 +51,16 @@ export async function openPostgres(
   ): Promise<Result> => {
     let news = new Set<News>();
     let setAside: QuarantineReason[] = [];
+    let committed: (() => void)[] = [];
     const result = await database.transact(
       async (statements, beganMs) => {
         const lanes = new LaneChanges();
         // A second attempt begins anew.
         news = new Set();
         setAside = [];
+        committed = [];
         const toldMs = nowMs?.() ?? null;
-        const told = { settings, seen, lanes, news, setAside, isClosing };
+        const told = { settings, seen, looked, lanes, news, committed, setAside, isClosing };
         const done = await work({ ...told, database: statements, nowMs: beganMs, toldMs });
         await lanes.write(statements);
         // Where the beginning was refused, nobody knows when it was.
@@ -65,6 +69,7 @@ export async function openPostgres(
       },
       { ...options, served: true },
     );
+    for (const done of committed) done();
     bell.ring(news);
     setAside.forEach(tellSetAside);
     return result;

@@ -10,6 +10,7 @@ import { leftToNewerMax, leftToNewerMs } from '../store-rules';
 import { takenTask } from '../task-row';
 import type { Context } from './context';
 import { isFull } from './lanes';
+import { type LookFrom, lookFrom, noteLook } from './look-from';
 import type { Row } from './server/database';
 
 /** What a dead process leaves is freed in pieces. */
@@ -18,6 +19,8 @@ const freedMax = 1000;
 interface Lane extends ReadyLane {
   id: string;
   turn: number;
+  /** Nothing in it was due before. */
+  dueFromMs: number;
   /** Taken from it by this claim. */
   served: number;
   /** It had less than it was granted. */
@@ -26,7 +29,8 @@ interface Lane extends ReadyLane {
 
 /** Of what a dead process left at most 1,000 are freed at once, of what an older version left no more than may be taken. */
 export async function take(context: Context, limit: number): Promise<TakenTask[]> {
-  const { lanes, inFlight, freed } = await readyLanes(context, limit);
+  const from = lookFrom(context.looked, context.nowMs());
+  const { lanes, inFlight, freed, expired } = await readyLanes(context, limit, from);
   const rows: Row[] = [];
   // A lane may hold less than it was granted: what is then left is granted again.
   let left = 0;
@@ -39,6 +43,7 @@ export async function take(context: Context, limit: number): Promise<TakenTask[]
     if (taken.length === 0 && early === 0) break;
   }
   await saveLanes(context, lanes, freed);
+  if (expired < freedMax) context.committed.push(() => noteLook(context.looked, from, context.nowMs()));
   return rows.map((row) => {
     const { fence, revision, was_due_at: dueAtMs, taken_epoch: epoch } = row;
     return takenTask(row, { fence, revision, dueAtMs, epoch, takenAtMs: context.nowMs() });
@@ -72,12 +77,14 @@ const leftInTurn = `
 async function readyLanes(
   context: Context,
   limit: number,
-): Promise<{ lanes: Lane[]; inFlight: number; freed: string[] }> {
+  from: LookFrom,
+): Promise<{ lanes: Lane[]; inFlight: number; freed: string[]; expired: number }> {
   const rows = await context.database.all(
     `WITH expired AS (
        UPDATE tasks SET state = 'due', due_at = $1, fence = fence + 1, lease_until = NULL, taken_lane = NULL,
          taken_epoch = NULL
-       WHERE id = ANY(ARRAY(SELECT id FROM tasks WHERE lease_until <= $1 LIMIT $3 FOR NO KEY UPDATE SKIP LOCKED))
+       WHERE id = ANY(ARRAY(SELECT id FROM tasks WHERE lease_until > $6 AND lease_until <= $1 LIMIT $3
+         FOR NO KEY UPDATE SKIP LOCKED))
        RETURNING lane),
      taken AS MATERIALIZED (
        SELECT taken_lane, count(*) AS in_flight FROM tasks WHERE lease_until > $1 GROUP BY taken_lane),
@@ -94,7 +101,8 @@ async function readyLanes(
      freed AS MATERIALIZED (
        SELECT coalesce(array_agg(DISTINCT lane), '{}') AS lanes
        FROM (SELECT lane FROM expired UNION ALL SELECT lane FROM left_by_older) f)
-     SELECT f.lanes AS freed, r.id, r.turn, r.width,
+     SELECT f.lanes AS freed, r.id, r.turn, r.width, (SELECT count(*)::int FROM expired) AS expired,
+       CASE WHEN r.id = ANY(f.lanes) OR $7 THEN 0 ELSE r.next_due_at END AS due_from,
        coalesce((SELECT in_flight FROM taken WHERE taken_lane = r.id), 0) AS in_flight,
        (SELECT coalesce(sum(in_flight), 0)::bigint FROM taken) AS in_flight_all
      FROM freed f LEFT JOIN LATERAL (
@@ -108,18 +116,22 @@ async function readyLanes(
     freedMax,
     context.settings.readGapMs,
     context.settings.normalizerVersion,
+    from.leasesMs,
+    from.isWhole,
   );
   const lanes = rows
     .filter(({ id }) => id !== null)
-    .map(({ id, turn, width, in_flight }) => ({
+    .map(({ id, turn, width, in_flight, due_from }) => ({
       id: String(id),
       turn: Number(turn),
+      dueFromMs: due_from as number,
       window: width as number | null,
       inFlight: Number(in_flight),
       served: 0,
       isExhausted: false,
     }));
-  return { lanes, inFlight: Number(rows[0]!.in_flight_all), freed: rows[0]!.freed as string[] };
+  const { in_flight_all, freed, expired } = rows[0]!;
+  return { lanes, inFlight: Number(in_flight_all), freed: freed as string[], expired: expired as number };
 }
 
 /**
@@ -135,10 +147,11 @@ async function takeFrom(
     `WITH due AS (
        SELECT t.id, t.due_at, t.normalizer_version > $6 AS newer, g.nth, CASE WHEN t.normalizer_version > $6 THEN $3 + $7
          WHEN t.due_at < t.read_at AND t.read_at - $5 <= $3 THEN t.read_at + $5 END AS free_at
-       FROM unnest($1::text[], $2::bigint[]) WITH ORDINALITY AS g (lane, wanted, nth)
+       FROM unnest($1::text[], $2::bigint[], $8::bigint[]) WITH ORDINALITY AS g (lane, wanted, due_from, nth)
        CROSS JOIN LATERAL (
-         SELECT id, due_at, read_at, normalizer_version FROM tasks WHERE lane = g.lane AND due_at <= $3 ORDER BY due_at, id
-         LIMIT g.wanted FOR NO KEY UPDATE SKIP LOCKED) t),
+         SELECT id, due_at, read_at, normalizer_version FROM tasks
+         WHERE lane = g.lane AND due_at >= g.due_from AND due_at <= $3 ORDER BY due_at, id LIMIT g.wanted
+         FOR NO KEY UPDATE SKIP LOCKED) t),
      early AS (
        UPDATE tasks e SET due_at = due.free_at, state = CASE WHEN due.newer THEN 'due' ELSE e.state END,
          code = CASE WHEN due.newer THEN 'older-normalizer' ELSE e.code END
@@ -161,6 +174,7 @@ async function takeFrom(
     context.settings.readGapMs,
     context.settings.normalizerVersion,
     leftToNewerMs,
+    grants.map(({ lane }) => lane.dueFromMs),
   );
   const { early, newer } = rows[0] as { early: number; newer: number };
   const taken = rows.filter(({ id }) => id !== null);
@@ -181,26 +195,22 @@ async function saveLanes(context: Context, lanes: Lane[], freed: string[]): Prom
   const { database } = context;
   const touched = lanes.filter(({ served, isExhausted }) => served > 0 || isExhausted);
   const first = lanes[0];
-  const raised =
-    touched.length === 0
-      ? new Set<string>()
-      : await lockEmptied(
-          context,
-          touched.map(({ id }) => id),
-        );
+  const raised = touched.length === 0 ? new Set<string>() : await lockEmptied(context, touched);
   if (touched.length > 0) {
     database.last(
       `WITH advanced AS (UPDATE meta SET value = $4 WHERE name = 'turn' AND value < $4)
        UPDATE lanes l SET turn = l.turn + n.served,
          next_due_at = CASE WHEN n.raises THEN (
-           SELECT due_at FROM tasks t WHERE t.lane = l.id AND t.due_at IS NOT NULL ORDER BY t.due_at LIMIT 1)
+           SELECT due_at FROM tasks t WHERE t.lane = l.id AND t.due_at >= least(l.next_due_at, n.due_from)
+           ORDER BY t.due_at LIMIT 1)
          ELSE l.next_due_at END
-       FROM unnest($1::text[], $2::bigint[], $3::bool[]) AS n (id, served, raises)
+       FROM unnest($1::text[], $2::bigint[], $3::bool[], $5::bigint[]) AS n (id, served, raises, due_from)
        WHERE l.id = n.id AND l.id = ANY($1::text[])`,
       touched.map(({ id }) => id),
       touched.map(({ served }) => served),
       touched.map(({ id }) => raised.has(id)),
       first!.turn,
+      touched.map(({ dueFromMs }) => dueFromMs),
     );
   }
   for (const id of freed) if (!raised.has(id)) context.lanes.expect(id, context.nowMs());
@@ -210,12 +220,15 @@ async function saveLanes(context: Context, lanes: Lane[], freed: string[]): Prom
  * Locks the lanes, and of those that have nothing due any more takes the rows for itself: only when nobody adds to them at
  * this moment, else they keep their bound and are looked at again.
  */
-async function lockEmptied({ database, nowMs }: Context, ids: string[]): Promise<Set<string>> {
+async function lockEmptied({ database, nowMs }: Context, lanes: Lane[]): Promise<Set<string>> {
   const rows = await database.all(
-    `SELECT l.id, (SELECT true FROM tasks t WHERE t.lane = l.id AND t.due_at <= $2 LIMIT 1) IS NOT NULL AS has_due
-     FROM lanes l WHERE l.id = ANY($1::text[]) ORDER BY l.id FOR NO KEY UPDATE OF l`,
-    ids,
+    `SELECT l.id, (SELECT true FROM tasks t
+       WHERE t.lane = l.id AND t.due_at >= least(l.next_due_at, n.due_from) AND t.due_at <= $2 LIMIT 1) IS NOT NULL AS has_due
+     FROM unnest($1::text[], $3::bigint[]) AS n (id, due_from) JOIN lanes l ON l.id = n.id
+     WHERE l.id = ANY($1::text[]) ORDER BY l.id FOR NO KEY UPDATE OF l`,
+    lanes.map(({ id }) => id),
     nowMs(),
+    lanes.map(({ dueFromMs }) => dueFromMs),
   );
   const emptied = rows.filter(({ has_due }) => !has_due).map(({ id }) => String(id));
   if (emptied.length === 0) return new Set();
