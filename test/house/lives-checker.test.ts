@@ -97,7 +97,11 @@ function rowsOfLast(): Row[] {
     deletion,
     accessOf(2, 'active'),
   ];
-  return rows.map((row, id) => ({ ...row, id }));
+  const sentFrom = former.length - 1;
+  return rows.map((row, id) => {
+    const place = row.state === 2 ? { partition: 0, log_offset: String(sentFrom + id) } : {};
+    return { ...row, id, ...place };
+  });
 }
 
 function tablesOf(outbox: Row[]): LivesEvidence['tables'] {
@@ -152,6 +156,7 @@ function honest(): LivesEvidence {
       acceptedByAddress: new Map([[machine.uri, 4]]),
       triedByAddress: new Map([[machine.uri, 5]]),
       accepted: 4,
+      lost: null,
     },
     acceptedByAddress: new Map([
       [machine.uri, 4],
@@ -229,6 +234,15 @@ test('that a store is behind for a moment need not be told', () => {
   Object.assign(evidence.states.syncs[0]!, { ended_at: 4999 });
   expect(checkLives(evidence)).toEqual([]);
   Object.assign(evidence.states.syncs[0]!, { ended_at: 5000 });
+  expect(kindsOf(evidence)).toEqual(['page']);
+});
+
+test('a store that lost nothing that had been sent need not be behind its topics', () => {
+  const evidence = honest();
+  evidence.behindTold = 0;
+  evidence.begin = { ...evidence.begin, lost: new Set() };
+  expect(checkLives(evidence)).toEqual([]);
+  evidence.begin = { ...evidence.begin, lost: new Set(['m2']) };
   expect(kindsOf(evidence)).toEqual(['page']);
 });
 
@@ -396,7 +410,7 @@ const doctored: Doctored[] = [
   ],
   [
     'a removal that was told of and is not on the topic',
-    ['untrue', 'missing'],
+    ['untrue', 'missing', 'told'],
     (evidence) => take(evidence, 'g2'),
   ],
   [
@@ -406,7 +420,11 @@ const doctored: Doctored[] = [
       truth.organizations[0]!.termsAccepted = false;
     },
   ],
-  ['an access that the topic has as it was', ['untrue', 'missing'], (evidence) => take(evidence, 'a2')],
+  [
+    'an access that the topic has as it was',
+    ['untrue', 'missing', 'told'],
+    (evidence) => take(evidence, 'a2'),
+  ],
   [
     'a record without the headers of its document',
     ['mistold'],
@@ -424,7 +442,7 @@ const doctored: Doctored[] = [
   ],
   [
     'an event of the last life that is on no topic',
-    ['untrue', 'missing'],
+    ['untrue', 'missing', 'told'],
     (evidence) => {
       take(evidence, 'm3');
     },
@@ -435,6 +453,11 @@ const doctored: Doctored[] = [
     ({ ledger }) => {
       ledger.events[1]!.value += ' ';
     },
+  ],
+  [
+    'an event that was marked as sent where another stands',
+    ['told'],
+    ({ tables }) => void Object.assign(tables.outbox[1]!, { log_offset: '1' }),
   ],
   [
     'an event of the last life that was never sent',

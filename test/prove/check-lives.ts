@@ -46,6 +46,8 @@ export type LifeBegin = {
   acceptedByAddress: ReadonlyMap<string, number>;
   triedByAddress: ReadonlyMap<string, number>;
   accepted: number;
+  /** Events that had been sent and of which it knew nothing; null where there were some, whichever. */
+  lost: ReadonlySet<string> | null;
 };
 
 export type LivesEvidence = QuietEvidence &
@@ -90,6 +92,7 @@ export function checkLives(evidence: LivesEvidence): Finding[] {
     ...checkDecided(evidence.ledger),
     ...checkSense(evidence.ledger, evidence.tables, evidence),
     ...checkSent(evidence),
+    ...checkPlaces(evidence),
     ...checkAccepted(evidence),
     ...checkAnswers(evidence),
     ...checkToldLedger(evidence),
@@ -311,6 +314,21 @@ function checkSent({ ledger, records }: LivesEvidence): Finding[] {
 
 const setAside = 4;
 
+/** Where the store says that it has sent an event, that event stands, whichever life sent it. */
+function checkPlaces({ tables, records }: LivesEvidence): Finding[] {
+  const standing = new Map(records.map((record) => [where(record), idOf(record)]));
+  return tables.outbox.flatMap(({ event_id, topic, partition, log_offset, state }): Finding[] => {
+    const place = `${topic}/${partition}@${log_offset}`;
+    if (Number(state) !== sentToKafka || standing.get(place) === event_id) return [];
+    return [
+      {
+        kind: 'told',
+        text: `${event_id} is told at ${place}, where ${standing.get(place) ?? 'nothing'} stands`,
+      },
+    ];
+  });
+}
+
 /** What was accepted since the last life began is in its journal, and no more of it than was said. */
 function checkAccepted(evidence: LivesEvidence): Finding[] {
   const { tables, begin, acceptedByAddress, triedByAddress } = evidence;
@@ -345,17 +363,22 @@ function countJournalled({ deliveries }: Tables, before: ReadonlySet<string>): M
   return counts;
 }
 
-/** A store that took the place of another is behind its topics, which on-call hears; a full sync has ended that. */
-function checkBehind({ states, behindTold, beganAtMs }: LivesEvidence): Finding[] {
+/**
+ * A store that took the place of another is behind its topics, unless nothing was lost that stands there; on-call hears of it,
+ * and a full sync has ended it.
+ */
+function checkBehind({ states, behindTold, beganAtMs, begin }: LivesEvidence): Finding[] {
   const found: Finding[] = [];
   const lastedMs = wholeSyncs(states, beganAtMs).map((run) => Number(run.ended_at) - Number(run.began_at));
   const isBrief = lastedMs.length > 0 && Math.max(...lastedMs) < briefMs;
-  if (behindTold === 0 && !isBrief)
+  if (behindTold === 0 && !isBrief && mustBeBehind(begin))
     found.push({ kind: 'page', text: 'on-call was not told that the store is behind its topics' });
   if (states.behind.length > 0)
     found.push({ kind: 'unsettled', text: `it is still behind: ${JSON.stringify(states.behind)}` });
   return found;
 }
+
+export const mustBeBehind = ({ lost }: Pick<LifeBegin, 'lost'>): boolean => lost === null || lost.size > 0;
 
 /** Syncs of everything that began since then and have ended. */
 function wholeSyncs({ syncs }: Pick<LivesEvidence['states'], 'syncs'>, sinceMs: number) {

@@ -4,7 +4,7 @@ import { evidenceFrom } from '../support/evidence';
 import { until } from '../support/until';
 import { readBack, rest, sizesOf, stopAll, toldBy, workerOf } from './at-rest';
 import type { Finding } from './check';
-import { checkLives, type LivesEvidence, livesRestMsMax } from './check-lives';
+import { checkLives, type LivesEvidence, livesRestMsMax, mustBeBehind } from './check-lives';
 import type { Lives } from './lives';
 import type { Load, Resource } from './load';
 import type { Sender } from './sender';
@@ -28,6 +28,7 @@ export async function judgeLife(parts: JudgedParts, tell: (line: string) => void
   const healedAtMs = Date.now();
   const settled = await sender.settled(livesRestMsMax);
   if (!settled) sender.end();
+  if (!mustBeBehind(lives.begin())) await listAll(stage, tell);
   const since = () => pagesSince(stage, lives.beganAtMs());
   // What lasts for a moment may be over before anybody is told.
   const isOver = async () => since().behindTold > 0 || (await wholeSyncAt(stage)) > lives.beganAtMs();
@@ -37,7 +38,7 @@ export async function judgeLife(parts: JudgedParts, tell: (line: string) => void
   });
   await heard.catch(() => {});
   await listBlocked(stage, lives.blockedThen(), tell);
-  const rested = settled && (await rest(stage, tell));
+  const rested = settled && (await rest(stage, tell)) && (await restBehind(parts, tell));
   const restAfterMs = Date.now() - healedAtMs;
   const bad = lives.badBefore();
   const isAnyBad = bad.kept || sender.log.bad > bad.sent;
@@ -117,15 +118,33 @@ async function listBlocked(
   tell: (line: string) => void,
 ): Promise<void> {
   for (const id of organizations) {
-    const url = `${workerOf(stage)!.operationsUrl}/api/sync`;
-    await fetch(`${url}?organization=${id}`, { method: 'POST' });
-    const isOver = async () => {
-      const { state } = (await (await fetch(url)).json()) as { state: string };
-      return state !== 'running';
-    };
-    await until(isOver, { withinMs: livesRestMsMax, what: `the sync of ${id}` });
+    await list(stage, `?organization=${id}`);
     tell(`${id} was listed, which was blocked in the backup`);
   }
+}
+
+/** The next sync by the interval finds what was accepted and lost; a store that is behind its topics begins one by itself. */
+async function listAll(stage: Stage, tell: (line: string) => void): Promise<void> {
+  await list(stage, '');
+  tell('all was listed, since nothing was lost that stands on a topic');
+}
+
+async function list(stage: Stage, which: string): Promise<void> {
+  const url = `${workerOf(stage)!.operationsUrl}/api/sync`;
+  await fetch(`${url}${which}`, { method: 'POST' });
+  const isOver = async () => {
+    const { state } = (await (await fetch(url)).json()) as { state: string };
+    return state !== 'running';
+  };
+  await until(isOver, { withinMs: livesRestMsMax, what: `the sync of ${which || 'all'}` });
+}
+
+/** A store that may be behind its topics has found out by the time of rest; what the end of that brings comes to rest as well. */
+async function restBehind({ stage, lives }: JudgedParts, tell: (line: string) => void): Promise<boolean> {
+  if (mustBeBehind(lives.begin())) return true;
+  const isOver = async () => (await stage.store.states()).behind.length === 0;
+  await until(isOver, { withinMs: livesRestMsMax, what: 'the store to be behind its topics no more' });
+  return rest(stage, tell);
 }
 
 async function truthOf({ stage, load }: JudgedParts): Promise<LivesEvidence['truth']> {

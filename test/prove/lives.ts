@@ -11,6 +11,7 @@ import { type Load, lagging } from './load';
 import type { Random } from './random';
 import type { Sender } from './sender';
 import { type Actor, runs, type Stage } from './stage';
+import type { Between, Replica } from './store';
 
 export type Lives = {
   backUp(): Promise<void>;
@@ -34,20 +35,29 @@ export type LivesOptions = {
   chaos: Chaos;
   random: Random;
   tell: (line: string) => void;
+  /** Of these alone; else of all that the store has. */
+  kinds?: readonly Kind[];
 };
 
-type Kind = 'restored backups' | 'new stores' | 'failovers';
+/** What a store is replaced by. A failover is one to a backup, a replica that is promoted lacks what came last. */
+export const kinds = ['restored backups', 'new stores', 'failovers', 'promoted replicas'] as const;
+export type Kind = (typeof kinds)[number];
 /** Each of them first, as chance orders them; then these by chance. */
-const kindsOften: Kind[] = ['restored backups', 'restored backups', 'new stores', 'failovers'];
+const kindsOften: Kind[] = ['restored backups', ...kinds, 'promoted replicas'];
 /** Backups of longer ago are replaced by newer ones. */
 const backupsMax = 4;
 const brokerIsPaused = 0.4;
 const providerIsSlow = 0.5;
 const storeStutters = 0.6;
 const stutterMs = 3000;
+/** Of a promoted replica: it lacks a few commits, those of seconds else; it takes writes at once; processes begin again. */
+const lagIsBrief = 0.4;
+const promotedAtOnce = 0.5;
+const processesFall = 0.4;
 const patienceMs = 180_000;
 
-export function makeLives({ stage, load, sender, chaos, random, tell }: LivesOptions): Lives {
+export function makeLives(options: LivesOptions): Lives {
+  const { stage, load, sender, chaos, random, tell } = options;
   const { backups } = stage.store;
   const counts: Record<string, number> = {};
   const kept: { place: string; changes: number }[] = [];
@@ -55,9 +65,13 @@ export function makeLives({ stage, load, sender, chaos, random, tell }: LivesOpt
   let bad = { kept: false, sent: 0 };
   let blocked: string[] = [];
   let beganAtMs = 0;
-  remember(null);
+  remember(null, null);
 
-  const mayBe = (kind: Kind) => kind !== 'failovers' || backups.failOver !== null;
+  function mayBe(kind: Kind): boolean {
+    if (kind === 'failovers' && backups.failOver === null) return false;
+    if (kind === 'promoted replicas' && backups.follow === null) return false;
+    return options.kinds === undefined || options.kinds.includes(kind);
+  }
   const due = [...new Set(kindsOften)].filter(mayBe);
 
   function nextKind(): Kind {
@@ -101,6 +115,8 @@ export function makeLives({ stage, load, sender, chaos, random, tell }: LivesOpt
 
   async function replace(share: number): Promise<void> {
     await untilFurther();
+    const kind = nextKind();
+    const replica = kind === 'promoted replicas' ? await backups.follow!() : null;
     const paused = random.chance(brokerIsPaused) ? random.between(0, 1) : null;
     if (paused !== null) {
       stage.kafka.pause(paused);
@@ -110,19 +126,23 @@ export function makeLives({ stage, load, sender, chaos, random, tell }: LivesOpt
     if (isSlow) note('  beside a slow provider');
     await load.tellOnceNear('a replaced store', share);
     await delay(random.between(50, 1200));
-    const kind = nextKind();
     const backup = random.pick(kept).place;
-    if (kind !== 'failovers') await killAll();
+    if (kind === 'restored backups' || kind === 'new stores') await killAll();
     await stage.simulator.setFaults(isSlow ? [...slowness(random), lagging] : [lagging]);
     const resuming =
       paused === null ? null : delay(random.between(0, 3000)).then(() => stage.kafka.resume(paused));
     note(kind);
-    const how =
-      kind === 'failovers' ? await failOver(backup) : await restore(kind === 'new stores' ? null : backup);
+    const how = await begun(kind, backup, replica);
     note(`  ${how}`);
     await resuming;
     await stage.simulator.setFaults([lagging]);
     tell(`${kind}: ${how}`);
+  }
+
+  function begun(kind: Kind, backup: string, replica: Replica | null): Promise<string> {
+    if (replica !== null) return promote(replica);
+    if (kind === 'failovers') return underAll((between) => backups.failOver!(backup, between));
+    return restore(kind === 'new stores' ? null : backup);
   }
 
   /** Some lives begin on a store whose sessions stand still now and then, until the topics have been read on. */
@@ -137,14 +157,46 @@ export function makeLives({ stage, load, sender, chaos, random, tell }: LivesOpt
     return done;
   }
 
-  async function failOver(backup: string): Promise<string> {
+  /** What those who serve did last is lost before one of them stands still, or while it does; or all are killed and begin again. */
+  async function promote(replica: Replica): Promise<string> {
+    const lagMs = random.chance(lagIsBrief) ? random.between(5, 50) : random.between(50, 4000);
+    const standbyMs = random.chance(promotedAtOnce) ? 0 : random.between(0, 1500);
+    const lag = async () => {
+      await replica.fallBehind();
+      await delay(lagMs);
+    };
+    const told =
+      (between: Between) =>
+      async (...what: Parameters<Between>) => {
+        await between(...what);
+        tell(`it lacks ${lagMs} ms and ${what[1]!.size} events that were sent`);
+      };
+    if (random.chance(processesFall)) {
+      await lag();
+      const between: Between = async (...what) => {
+        await killAll();
+        await sender.heard();
+        remember(...what);
+      };
+      await replica.promote(standbyMs, told(between));
+      return besideStutter(() => beginLife(stage, random, chaos));
+    }
+    const isLagFirst = random.chance(0.5);
+    if (isLagFirst) await lag();
+    return underAll(async (between) => {
+      if (!isLagFirst) await lag();
+      await replica.promote(standbyMs, told(between));
+    });
+  }
+
+  async function underAll(change: (between: Between) => Promise<void>): Promise<string> {
     const frozen = random.chance(0.5) ? random.pick(stage.actors) : null;
     // What was sent to it by then it may still take when it goes on.
     const triedByAddress = new Map(sender.log.triedByAddress);
     if (frozen !== null) chaos.standStill(frozen);
-    await backups.failOver!(backup, async (tables) => {
+    await change(async (...what) => {
       await sender.heard();
-      remember(tables);
+      remember(...what);
       begin.triedByAddress = triedByAddress;
     });
     await besideStutter(() => delay(random.between(0, 2000)));
@@ -155,11 +207,11 @@ export function makeLives({ stage, load, sender, chaos, random, tell }: LivesOpt
   async function restore(backup: string | null): Promise<string> {
     await sender.heard();
     await backups.replace(backup);
-    remember(backup === null ? null : await stage.store.tables());
+    remember(backup === null ? null : await stage.store.tables(), null);
     return besideStutter(() => beginLife(stage, random, chaos));
   }
 
-  function remember(tables: Tables | null): void {
+  function remember(tables: Tables | null, lost: LifeBegin['lost']): void {
     const { log } = sender;
     const { deliveries, outbox, organizations } = tables ?? { deliveries: [], outbox: [], organizations: [] };
     beganAtMs = Date.now();
@@ -170,6 +222,7 @@ export function makeLives({ stage, load, sender, chaos, random, tell }: LivesOpt
       acceptedByAddress: new Map(log.byAddress),
       triedByAddress: new Map(log.triedByAddress),
       accepted: log.accepted,
+      lost,
     };
     bad = { kept: deliveries.some(({ quarantined }) => Number(quarantined) > 0), sent: log.bad };
     blocked = organizations.filter(({ access }) => access !== 'active').map(({ id }) => String(id));

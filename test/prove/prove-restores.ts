@@ -7,7 +7,7 @@ import { type Chaos, makeChaos } from './chaos';
 import type { Finding } from './check';
 import { type Judged, judgeLife } from './judge-life';
 import { keepEvidence } from './keep';
-import { type Lives, makeLives } from './lives';
+import { type Kind, type Lives, makeLives } from './lives';
 import { goOn, type Load, makeLoad } from './load';
 import { makeRandom, type Random } from './random';
 import { type Sender, startSender } from './sender';
@@ -22,6 +22,8 @@ export type RestoresOptions = {
   strikes: number;
   processes: number;
   store: () => Promise<StoreUnderProof>;
+  /** What it is replaced by, each of them first; else whatever the store has. */
+  kinds?: readonly Kind[];
   /** Told what is done, a line at a time. */
   tell?: (line: string) => void;
 };
@@ -87,7 +89,8 @@ export async function proveRestores(options: RestoresOptions): Promise<RestoresR
       comesToAll: false,
       acceptedBy: (address) => sender.log.byReceiver.get(address) ?? 0,
     });
-    const lives = makeLives({ stage, load, sender, chaos, random, tell });
+    const { kinds } = options;
+    const lives = makeLives({ stage, load, sender, chaos, random, tell, ...(kinds && { kinds }) });
     const parts = { stage, load, sender, chaos, lives, random };
     const judged: Judged[] = [];
     const gate = makeGate(load.step);

@@ -1,15 +1,16 @@
-// `npm run prove -- --restores N --seed S --store sqlite|postgres --processes N` replaces the store so often instead.
+// `npm run prove -- --restores N --seed S --store sqlite|postgres --processes N --kind K` replaces the store so often instead.
 // `npm run prove -- --kills N --seed S --store sqlite|postgres --processes N --minutes M`: runs the proof, prints what was
 // done and what was found as a table, and exits with 1 when a promise is broken, or when a named step or a neighbour's
 // fall that belongs to the proof was never come to, unless `--partial` says that this is enough.
 import { parseArgs } from 'node:util';
 import { cleanUp } from '../support/service';
 import type { Finding } from './check';
+import { type Kind, kinds } from './lives';
 import { type ProofReport, prove } from './prove';
 import { proveRestores, type RestoresReport } from './prove-restores';
 import { postgresUnderProof, type StoreUnderProof, sqliteUnderProof } from './store';
 
-const usage = `npm run prove -- [--kills N] [--seed S] [--store sqlite|postgres] [--processes N] [--minutes M] [--partial] [--json]\nnpm run prove -- --restores N [--seed S] [--store sqlite|postgres] [--processes N] [--json]`;
+const usage = `npm run prove -- [--kills N] [--seed S] [--store sqlite|postgres] [--processes N] [--minutes M] [--partial] [--json]\nnpm run prove -- --restores N [--seed S] [--store sqlite|postgres] [--processes N] [--kind 'new stores'|…] [--json]`;
 
 function fail(text: string): never {
   process.stderr.write(`${text}\n${usage}\n`);
@@ -32,6 +33,7 @@ function asked() {
         processes: { type: 'string', default: '1' },
         minutes: { type: 'string', default: '0' },
         restores: { type: 'string' },
+        kind: { type: 'string' },
         partial: { type: 'boolean', default: false },
         json: { type: 'boolean', default: false },
       },
@@ -46,6 +48,11 @@ function storeOf(name: string, processes: number): () => Promise<StoreUnderProof
   if (name !== 'sqlite') return fail('--store takes sqlite or postgres');
   if (processes !== 1) return fail('one process at a time may have an SQLite store');
   return sqliteUnderProof;
+}
+
+function kindOf(name: string, store: string): Kind {
+  const some = store === 'postgres' ? kinds : kinds.slice(0, 2);
+  return some.find((kind) => kind === name) ?? fail(`--kind takes one of: ${some.join(', ')}`);
 }
 
 /** All that a notification can become; 0 of one is said as well. */
@@ -179,6 +186,7 @@ async function runRestores(words: ReturnType<typeof asked>, count: string): Prom
     restores: numberOf('restores', count, 1),
     strikes: 2,
     processes,
+    ...(words.kind === undefined ? {} : { kinds: [kindOf(words.kind, words.store)] }),
     store: words.store === 'postgres' ? () => postgresUnderProof(true) : store,
     tell: (line) => process.stderr.write(`${line}\n`),
   });

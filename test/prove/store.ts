@@ -8,6 +8,7 @@ import { promisify } from 'node:util';
 import { type Row, type Tables, tablesBy } from '../support/evidence';
 import { installedPrograms, startPostgres } from '../support/postgres';
 import { temporaryFolder } from '../support/service';
+import { sentToKafka } from './check-rest';
 import type { Random } from './random';
 import { type EndStutter, stutter } from './stutter';
 
@@ -36,7 +37,23 @@ export type Backups = {
    * The same while processes serve, as a database does that fails over to a replica which lacks the last commits: nobody is
    * connected while `between` is told what it will hold; then it is there. Null where a store has no replica.
    */
-  failOver: ((backup: string, between: (tables: Tables) => Promise<void>) => Promise<void>) | null;
+  failOver: ((backup: string, between: Between) => Promise<void>) | null;
+  /** Starts a real replica of its server. Null where a store has none. */
+  follow: (() => Promise<Replica>) | null;
+};
+
+/** What the store will hold, and of which events it will know nothing although they had been sent; null: of some. */
+export type Between = (tables: Tables, lost: ReadonlySet<string> | null) => Promise<void>;
+
+/** Follows the server of the store, which does not wait for it. */
+export type Replica = {
+  /** From now on it hears of no commit. */
+  fallBehind(): Promise<void>;
+  /**
+   * Kills the server while processes serve, and has the replica take its place, which for `standbyMs` may only be read. Nobody
+   * is connected while `between` is told; of what was sent in the last moment before the kill it need not be told.
+   */
+  promote(standbyMs: number, between: Between): Promise<void>;
 };
 
 export type StoreUnderProof = {
@@ -84,6 +101,7 @@ export async function sqliteUnderProof(): Promise<StoreUnderProof> {
         if (backup !== null) cpSync(backup, folder, { recursive: true });
       },
       failOver: null,
+      follow: null,
     },
     stop: async () => {},
   };
@@ -95,7 +113,7 @@ const run = promisify(execFile);
 export async function postgresUnderProof(isInstalled = false): Promise<StoreUnderProof> {
   // Settings of its own: a server that somebody else owns must not be killed.
   const settings = { synchronous_commit: 'on' };
-  const server = await startPostgres(isInstalled ? { settings, installed: true } : { settings });
+  let server = await startPostgres(isInstalled ? { settings, installed: true } : { settings });
   const database = await server.createDatabase();
   const ask = async (sql: string) => (await server.query(sql, database)) as Row[];
   const restore = (backup: string, to: string) =>
@@ -132,9 +150,29 @@ export async function postgresUnderProof(isInstalled = false): Promise<StoreUnde
         await server.query(
           `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${database}'`,
         );
-        await between(await tablesBy(async (sql) => (await server.query(sql, replica)) as Row[]));
+        await between(await tablesBy(async (sql) => (await server.query(sql, replica)) as Row[]), null);
         await server.dropDatabase(database);
         await server.query(`ALTER DATABASE ${replica} RENAME TO ${database}`);
+      },
+      async follow() {
+        const replica = await server.startReplica();
+        return {
+          fallBehind: () => replica.fallBehind(),
+          async promote(standbyMs, between) {
+            const sent = await ask(`SELECT event_id FROM outbox WHERE state = ${sentToKafka}`);
+            await server.kill();
+            await replica.showAll();
+            const tables = await tablesBy(async (sql) => (await replica.query(sql, database)) as Row[]);
+            const known = new Set(tables.outbox.map(({ event_id }) => event_id));
+            const lost = sent.map(({ event_id }) => event_id).filter((id) => !known.has(id));
+            await between(tables, new Set(lost.map(String)));
+            await replica.takeAddress();
+            await server.stop();
+            server = replica;
+            await delay(standbyMs);
+            await server.query('SELECT pg_promote()');
+          },
+        };
       },
     },
     stop: () => server.stop(),
