@@ -28,7 +28,7 @@ export async function judgeLife(parts: JudgedParts, tell: (line: string) => void
   const healedAtMs = Date.now();
   const settled = await sender.settled(livesRestMsMax);
   if (!settled) sender.end();
-  if (!mustBeBehind(lives.begin())) await listAll(stage, tell);
+  if (settled && !mustBeBehind(lives.begin())) await listUnlessBehind(stage, tell);
   const since = () => pagesSince(stage, lives.beganAtMs());
   // What lasts for a moment may be over before anybody is told.
   const isOver = async () => since().behindTold > 0 || (await wholeSyncAt(stage)) > lives.beganAtMs();
@@ -123,11 +123,18 @@ async function listBlocked(
   }
 }
 
-/** The next sync by the interval finds what was accepted and lost; a store that is behind its topics begins one by itself. */
-async function listAll(stage: Stage, tell: (line: string) => void): Promise<void> {
+/**
+ * The next sync by the interval finds what was accepted and lost. A store that is behind its topics, as it knows when all was
+ * sent, begins one by itself, which waits for a minute where another is under way.
+ */
+async function listUnlessBehind(stage: Stage, tell: (line: string) => void): Promise<void> {
+  await rest(stage, tell);
+  if (await isBehind(stage)) return;
   await list(stage, '');
   tell('all was listed, since nothing was lost that stands on a topic');
 }
+
+const isBehind = async ({ store }: Stage) => (await store.states()).behind.length > 0;
 
 async function list(stage: Stage, which: string): Promise<void> {
   const url = `${workerOf(stage)!.operationsUrl}/api/sync`;
@@ -142,8 +149,8 @@ async function list(stage: Stage, which: string): Promise<void> {
 /** A store that may be behind its topics has found out by the time of rest; what the end of that brings comes to rest as well. */
 async function restBehind({ stage, lives }: JudgedParts, tell: (line: string) => void): Promise<boolean> {
   if (mustBeBehind(lives.begin())) return true;
-  const isOver = async () => (await stage.store.states()).behind.length === 0;
-  await until(isOver, { withinMs: livesRestMsMax, what: 'the store to be behind its topics no more' });
+  const isOver = async () => !(await isBehind(stage));
+  await until(isOver, { withinMs: livesRestMsMax, what: 'the end of that' }).catch(() => {});
   return rest(stage, tell);
 }
 

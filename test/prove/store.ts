@@ -61,7 +61,7 @@ export type StoreUnderProof = {
   environment: Record<string, string>;
   /** All tables that the checker reads. The service has stopped. */
   tables(): Promise<Tables>;
-  /** The service has stopped. */
+  /** The service has stopped, unless the store is a server. */
   states(): Promise<States>;
   /** Kills the store's own process and starts it again after `downMs`; null where it has none. */
   crash: ((downMs: number) => Promise<void>) | null;
