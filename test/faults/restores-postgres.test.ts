@@ -1,6 +1,7 @@
 /**
- * D12 with several processes on one PostgreSQL, under load: the database is replaced by its dumps, taken while they serve, and by
- * empty ones, while processes are killed, also at the steps of reading on, or stand still with what they had in hand.
+ * D12 with several processes on one PostgreSQL, under load: the database is replaced by its dumps, taken while they serve, by
+ * empty ones, and by a replica that lacks the last commits, while processes are killed, also at the steps of reading on, or stand
+ * still with what they had in hand.
  */
 import { expectRestores } from '../prove/expect-proof';
 import { postgresUnderProof } from '../prove/store';
@@ -17,7 +18,7 @@ describeWithNeighbour(
   () => {
     test(
       'D12: of two processes on PostgreSQL',
-      () => expectRestores(() => postgresUnderProof(true), 2, 2),
+      () => expectRestores(() => postgresUnderProof(true), 2, 2, 4),
       600_000,
     );
   },

@@ -9,5 +9,5 @@ import { kafkaAvailable } from '../support/kafka';
 import { describeWithNeighbour } from '../support/neighbour';
 
 describeWithNeighbour('Kafka', kafkaAvailable(), 'D12: topics hold over the lives of a store', () => {
-  test('D12: of one process on SQLite', () => expectRestores(sqliteUnderProof, 1, 1), 600_000);
+  test('D12: of one process on SQLite', () => expectRestores(sqliteUnderProof, 1, 1, 3), 600_000);
 });

@@ -1,5 +1,6 @@
 // The proof, small enough for every run of the tests: sixty processes killed by SIGKILL, told to end and stopped at named
 // steps too, and every other way of breaking, each with something on its way that was announced once only.
+import { kindsOf } from './lives';
 import { prove } from './prove';
 import { proveRestores } from './prove-restores';
 import { findingsOf, restoresTableOf, tableOf } from './run';
@@ -33,17 +34,17 @@ export async function expectProof(store: () => Promise<StoreUnderProof>, process
   process.stdout.write(`${tableOf(report)}\n`);
 }
 
-/** The proof of restored stores, as small: of some lives of each store, after which it is a backup of itself or a new one. */
+/** The proof of restored stores, as small: of some lives of each store, after which it is a backup of itself, a new one, or its replica. */
 export async function expectRestores(
   store: () => Promise<StoreUnderProof>,
   processes: number,
   seed: number,
+  restores: number,
 ): Promise<void> {
-  const report = await proveRestores({ seed, restores: 3, strikes: 1, processes, store });
+  const report = await proveRestores({ seed, restores, strikes: 1, processes, store });
   const table = restoresTableOf(report);
   if (report.findings.length > 0) throw new Error([...findingsOf(report), table].join('\n'));
-  const kinds = ['restored backups', 'new stores', ...(report.store === 'postgres' ? ['failovers'] : [])];
-  expect(Object.keys(report.lives)).toEqual(expect.arrayContaining(kinds));
+  expect(Object.keys(report.lives)).toEqual(expect.arrayContaining([...kindsOf(report.store)]));
   expect(report.acceptedLast).toBeGreaterThan(0);
   expect(report.accepted).toBeGreaterThan(report.acceptedLast);
   process.stdout.write(`${table}\n`);

@@ -11,7 +11,7 @@ import { type Load, lagging } from './load';
 import type { Random } from './random';
 import type { Sender } from './sender';
 import { type Actor, runs, type Stage } from './stage';
-import type { Between, Replica } from './store';
+import type { Between, Replica, StoreUnderProof } from './store';
 
 export type Lives = {
   backUp(): Promise<void>;
@@ -40,8 +40,10 @@ export type LivesOptions = {
 };
 
 /** What a store is replaced by. A failover is one to a backup, a replica that is promoted lacks what came last. */
-export const kinds = ['restored backups', 'new stores', 'failovers', 'promoted replicas'] as const;
+const kinds = ['restored backups', 'new stores', 'failovers', 'promoted replicas'] as const;
 export type Kind = (typeof kinds)[number];
+export const kindsOf = (store: StoreUnderProof['name']): readonly Kind[] =>
+  store === 'postgres' ? kinds : ['restored backups', 'new stores'];
 /** Each of them first, as chance orders them; then these by chance. */
 const kindsOften: Kind[] = ['restored backups', ...kinds, 'promoted replicas'];
 /** Backups of longer ago are replaced by newer ones. */
@@ -67,11 +69,7 @@ export function makeLives(options: LivesOptions): Lives {
   let beganAtMs = 0;
   remember(null, null);
 
-  function mayBe(kind: Kind): boolean {
-    if (kind === 'failovers' && backups.failOver === null) return false;
-    if (kind === 'promoted replicas' && backups.follow === null) return false;
-    return options.kinds === undefined || options.kinds.includes(kind);
-  }
+  const mayBe = (kind: Kind) => (options.kinds ?? kindsOf(stage.store.name)).includes(kind);
   const due = [...new Set(kindsOften)].filter(mayBe);
 
   function nextKind(): Kind {
@@ -129,8 +127,9 @@ export function makeLives(options: LivesOptions): Lives {
     const backup = random.pick(kept).place;
     if (kind === 'restored backups' || kind === 'new stores') await killAll();
     await stage.simulator.setFaults(isSlow ? [...slowness(random), lagging] : [lagging]);
-    const resuming =
-      paused === null ? null : delay(random.between(0, 3000)).then(() => stage.kafka.resume(paused));
+    // A replica falls behind before it is promoted.
+    const pausedMs = random.between(0, replica === null ? 3000 : 8000);
+    const resuming = paused === null ? null : delay(pausedMs).then(() => stage.kafka.resume(paused));
     note(kind);
     const how = await begun(kind, backup, replica);
     note(`  ${how}`);

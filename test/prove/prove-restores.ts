@@ -30,7 +30,7 @@ export type RestoresOptions = {
 
 export type RestoresReport = {
   seed: number;
-  store: string;
+  store: StoreUnderProof['name'];
   processes: number;
   /** How many lives were judged. */
   judged: number;

@@ -5,7 +5,7 @@
 import { parseArgs } from 'node:util';
 import { cleanUp } from '../support/service';
 import type { Finding } from './check';
-import { type Kind, kinds } from './lives';
+import { type Kind, kindsOf } from './lives';
 import { type ProofReport, prove } from './prove';
 import { proveRestores, type RestoresReport } from './prove-restores';
 import { postgresUnderProof, type StoreUnderProof, sqliteUnderProof } from './store';
@@ -51,7 +51,7 @@ function storeOf(name: string, processes: number): () => Promise<StoreUnderProof
 }
 
 function kindOf(name: string, store: string): Kind {
-  const some = store === 'postgres' ? kinds : kinds.slice(0, 2);
+  const some = kindsOf(store === 'postgres' ? store : 'sqlite');
   return some.find((kind) => kind === name) ?? fail(`--kind takes one of: ${some.join(', ')}`);
 }
 
