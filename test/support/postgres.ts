@@ -195,6 +195,15 @@ function namedServer(address: string): PostgresServer {
   };
 }
 
+/** One that has ended and that nobody has asked about yet holds nothing any more. */
+function isAlive(pid: number): boolean {
+  try {
+    return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
+  } catch {
+    return false;
+  }
+}
+
 class LocalServer implements PostgresServer {
   private folder = '';
   protected programs = '';
@@ -297,7 +306,7 @@ class LocalServer implements PostgresServer {
     this.signal('SIGKILL');
     await this.exited;
     // What a killed server leaves in memory keeps the next from starting until its processes have ended.
-    await until(() => !pids.some((pid) => existsSync(`/proc/${pid}`)), { withinMs: 10_000 });
+    await until(() => !pids.some(isAlive), { withinMs: 10_000 });
   }
 
   async shutDown(): Promise<void> {
