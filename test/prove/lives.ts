@@ -53,9 +53,11 @@ const providerIsSlow = 0.5;
 const storeStutters = 0.6;
 const stutterMs = 3000;
 /** Of a promoted replica: it lacks a few commits, those of seconds else; it takes writes at once; processes begin again. */
-const lagIsBrief = 0.4;
+const lagIsBrief = 0.3;
 const promotedAtOnce = 0.5;
-const processesFall = 0.4;
+const processesFall = 0.3;
+/** It is promoted within the leases of those who serve on: nobody is posted to meanwhile whose answer would be waited for. */
+const promotedInLease = 0.6;
 const patienceMs = 180_000;
 
 export function makeLives(options: LivesOptions): Lives {
@@ -181,10 +183,14 @@ export function makeLives(options: LivesOptions): Lives {
       return besideStutter(() => beginLife(stage, random, chaos));
     }
     const isLagFirst = random.chance(0.5);
+    const isInLease = random.chance(promotedInLease);
     if (isLagFirst) await lag();
     return underAll(async (between) => {
       if (!isLagFirst) await lag();
-      await replica.promote(standbyMs, told(between));
+      const goOn = isInLease ? await sender.hold() : () => {};
+      const sinceMs = Date.now();
+      await replica.promote(isInLease ? 0 : standbyMs, told(between)).finally(goOn);
+      tell(`it was promoted ${Date.now() - sinceMs} ms after the primary was killed`);
     });
   }
 

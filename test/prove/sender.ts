@@ -53,6 +53,8 @@ export type Sender = {
   settled(withinMs: number): Promise<boolean>;
   /** Resolves when each post that is under way now has ended: nobody who is dead by now will be heard after it. */
   heard(): Promise<unknown>;
+  /** Posts nothing more until what it resolves with is called; by then each post that was under way has ended. */
+  hold(): Promise<() => void>;
   /** Repeats nothing any more. */
   end(): void;
 };
@@ -94,6 +96,7 @@ export function startSender(
   let busy = 0;
   let ended = false;
   let tellAccepted: (() => void)[] = [];
+  let mayPost: Promise<void> = Promise.resolve();
 
   async function post(target: string, notifications: Notification[], value: string): Promise<number> {
     try {
@@ -123,6 +126,7 @@ export function startSender(
 
   async function deliver(notifications: Notification[]): Promise<void> {
     while (!ended) {
+      await mayPost;
       const target = random.pick(targets());
       const sinceMs = Date.now();
       const delayedMs = ownDelayMs();
@@ -175,6 +179,16 @@ export function startSender(
     waiting: () => queue.length + busy,
     nextAccepted: () => new Promise((resolve) => tellAccepted.push(resolve)),
     heard: () => Promise.all(underWay),
+    async hold() {
+      let goOn = () => {};
+      mayPost = new Promise((resolve) => {
+        goOn = resolve;
+      });
+      // Whoever was let go before that is under way.
+      await delay(1);
+      await Promise.all(underWay);
+      return goOn;
+    },
     end() {
       ended = true;
       queue.length = 0;
