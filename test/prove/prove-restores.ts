@@ -60,13 +60,20 @@ type Parts = { stage: Stage; load: Load; sender: Sender; chaos: Chaos; lives: Li
 /** So many lives are brought to rest and judged, and the last: a later one brings what a former one left out. */
 const judgedShare = 0.7;
 
+/**
+ * Longer than a new store takes until it has read the topics: a deletion that it believed before is not told, since it knows
+ * nothing of what is gone.
+ */
+const goneAfterSeconds = 6;
+
 export async function proveRestores(options: RestoresOptions): Promise<RestoresReport> {
   const { seed, processes, restores } = options;
   const calledAtMs = Date.now();
   const tell = (line: string) => options.tell?.(`${Date.now() - calledAtMs} ms: ${line}`);
   // Each new life is told of some that are announced once only.
   const equipment = Math.max(20, Math.min(60, 2 * restores));
-  const stage = await makeStage({ store: options.store, processes, seed, tell, equipment });
+  const { store } = options;
+  const stage = await makeStage({ store, processes, seed, tell, equipment, goneAfterSeconds });
   let goesOn = true;
   let endSending = () => {};
   try {

@@ -108,6 +108,7 @@ export async function prove(options: ProofOptions): Promise<ProofReport> {
     tell,
     // Half of everything is announced once only: three for every two kills.
     equipment: Math.max(20, Math.ceil(options.kills / 2) - 10),
+    goneAfterSeconds: 1,
   });
   const { store } = stage;
   let goesOn = true;

@@ -20,6 +20,8 @@ export type StageOptions = {
   seed: number;
   /** Machines of each organization. */
   equipment: number;
+  /** After how long what is found absent counts as gone. */
+  goneAfterSeconds: number;
   tell: (line: string) => void;
 };
 
@@ -74,7 +76,6 @@ const settings = {
   KAFKA_CLIENT_ID: 'proof',
   SETTLE_SECONDS: '1',
   READ_GAP_MS: '100',
-  GONE_AFTER_SECONDS: '1',
   LEASE_SECONDS: String(leaseSeconds),
   PROVIDER_TIMEOUT_MS: '2000',
   PROBE_SECONDS: '1',
@@ -101,6 +102,7 @@ export async function makeStage(options: StageOptions): Promise<Stage> {
   const environment = {
     ...simulator.environment,
     ...settings,
+    GONE_AFTER_SECONDS: String(options.goneAfterSeconds),
     ...store.environment,
     // Its hundred starts compile the same files: whoever ends in order leaves that to those that follow.
     NODE_COMPILE_CACHE: temporaryFolder(),
