@@ -163,16 +163,22 @@ function endBehind({ topic, partition, offset, eventId }: ToldRow): KnownEnd | n
 /** What Kafka had before keeps its place in the journal: another place is that of a replay. */
 function markRow(context: Context, row: ToldRow, nowMs: number): void {
   const { id, position, partition, offset, firstOffset } = row;
-  context.database.run(
-    `UPDATE outbox SET state = ?, position = ?, partition = iif(log_offset IS NULL, ?, partition),
-       sent_at = iif(log_offset IS NULL, ?, sent_at), log_offset = coalesce(log_offset, ?) WHERE id = ?`,
-    partition === null ? 1 : 2,
-    position ?? context.nextPosition(),
-    partition,
-    nowMs,
-    offset,
-    id,
-  );
+  const state = partition === null ? 1 : 2;
+  const isRepeat = position !== null && firstOffset !== null;
+  if (isRepeat)
+    // A position that is written, though the same, is taken out of its index and put back.
+    context.database.run('UPDATE outbox SET state = ? WHERE id = ?', state, id);
+  else
+    context.database.run(
+      `UPDATE outbox SET state = ?, position = ?, partition = iif(log_offset IS NULL, ?, partition),
+         sent_at = iif(log_offset IS NULL, ?, sent_at), log_offset = coalesce(log_offset, ?) WHERE id = ?`,
+      state,
+      position ?? context.nextPosition(),
+      partition,
+      nowMs,
+      offset,
+      id,
+    );
   if (firstOffset !== null && offset !== null) notePlace(context, id, row, nowMs);
 }
 
