@@ -10,7 +10,7 @@ import { leftToNewerMax, leftToNewerMs } from '../store-rules';
 import { takenTask } from '../task-row';
 import type { Context } from './context';
 import { isFull } from './lanes';
-import { type LookFrom, lookFrom, noteLook } from './look-from';
+import { type LookFrom, lookFrom, noteBegun, noteLook } from './look-from';
 import type { Row } from './server/database';
 
 /** What a dead process leaves is freed in pieces. */
@@ -29,7 +29,9 @@ interface Lane extends ReadyLane {
 
 /** Of what a dead process left at most 1,000 are freed at once, of what an older version left no more than may be taken. */
 export async function take(context: Context, limit: number): Promise<TakenTask[]> {
-  const from = lookFrom(context.looked, context.nowMs());
+  const { looked } = context;
+  const from = lookFrom(looked, context.nowMs());
+  noteBegun(looked, from, context.nowMs());
   const { lanes, inFlight, freed, expired } = await readyLanes(context, limit, from);
   const rows: Row[] = [];
   // A lane may hold less than it was granted: what is then left is granted again.
@@ -43,7 +45,7 @@ export async function take(context: Context, limit: number): Promise<TakenTask[]
     if (taken.length === 0 && early === 0) break;
   }
   await saveLanes(context, lanes, freed);
-  if (expired < freedMax) context.committed.push(() => noteLook(context.looked, from, context.nowMs()));
+  context.committed.push(() => noteLook(looked, from, context.nowMs(), expired >= freedMax));
   return rows.map((row) => {
     const { fence, revision, was_due_at: dueAtMs, taken_epoch: epoch } = row;
     return takenTask(row, { fence, revision, dueAtMs, epoch, takenAtMs: context.nowMs() });
