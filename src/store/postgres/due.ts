@@ -5,13 +5,15 @@ import { type HastenedPage, hastenedBy, hastenRest } from '../hastened-page';
 import { probeBudgetName, probeBudgetOf } from '../probe-budget';
 import type { Context, InTransaction } from './context';
 import { isFull } from './lanes';
+import { lookFrom } from './look-from';
 import { probeDueAt } from './probes';
 
 /** Milliseconds until a task, or a probe, may be taken; null when nothing waits for time. */
 export async function nextDueInMs(context: Context, what: 'task' | 'probe'): Promise<number | null> {
   const { database } = context;
   if (what === 'probe') return nextProbeInMs(context);
-  const row = await database.get(nextTask);
+  const { leasesMs } = lookFrom(context.looked, context.nowMs());
+  const row = await database.get(nextTask, leasesMs);
   const at = row!.at as number | null;
   if (row!.held) return heldLookMs;
   return at === null ? null : Math.max(0, Math.max(at, Number(row!.paused_until ?? 0)) - context.nowMs());
@@ -30,10 +32,10 @@ async function nextProbeInMs({ database, settings, nowMs }: Context): Promise<nu
 /** While no task may be taken, whatever is due. */
 const heldLookMs = 1000;
 
-/** A lease that runs out makes its task due. */
+/** A lease that runs out makes its task due; one that ran out before $1 is not looked for by the next claim either. */
 const nextTask = `
   WITH taken AS MATERIALIZED (
-    SELECT taken_lane, count(*) AS in_flight, min(lease_until) AS until FROM tasks WHERE lease_until IS NOT NULL
+    SELECT taken_lane, count(*) AS in_flight, min(lease_until) AS until FROM tasks WHERE lease_until > $1
     GROUP BY taken_lane)
   SELECT least(
     (SELECT min(until) FROM taken),

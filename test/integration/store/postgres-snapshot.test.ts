@@ -45,6 +45,7 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'claims beside a snapsh
       await put(ids);
       clock.nowMs += 1000;
       const tasks = await store.take(20);
+      expect(await store.nextDueInMs('task')).toBe(2000);
       await Promise.all(
         tasks.map((task) =>
           store.finish({
@@ -80,6 +81,8 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'claims beside a snapsh
       clock.nowMs += 1000;
       expect(await store.take(20)).toEqual([]);
     }
+    // Nor does whoever waits ask for them without a pause.
+    expect(await store.nextDueInMs('task')).not.toBe(0);
     await holder.end();
     clock.nowMs += 60_000;
     expect(await store.take(20)).toHaveLength(2);
