@@ -19,7 +19,7 @@ const freedMax = 1000;
 interface Lane extends ReadyLane {
   id: string;
   turn: number;
-  /** Nothing in it was due before. */
+  /** Nothing in it was due before; what this claim freed is due now. */
   dueFromMs: number;
   /** Taken from it by this claim. */
   served: number;
@@ -104,7 +104,7 @@ async function readyLanes(
        SELECT coalesce(array_agg(DISTINCT lane), '{}') AS lanes
        FROM (SELECT lane FROM expired UNION ALL SELECT lane FROM left_by_older) f)
      SELECT f.lanes AS freed, r.id, r.turn, r.width, (SELECT count(*)::int FROM expired) AS expired,
-       CASE WHEN r.id = ANY(f.lanes) OR $7 THEN 0 ELSE r.next_due_at END AS due_from,
+       CASE WHEN $7 THEN 0 ELSE least(r.next_due_at, $1) END AS due_from,
        coalesce((SELECT in_flight FROM taken WHERE taken_lane = r.id), 0) AS in_flight,
        (SELECT coalesce(sum(in_flight), 0)::bigint FROM taken) AS in_flight_all
      FROM freed f LEFT JOIN LATERAL (
