@@ -149,7 +149,8 @@ export async function forgetPublished(inTransaction: InTransaction, topic: strin
         `WITH page AS MATERIALIZED (
            SELECT id FROM tasks WHERE id > $2 AND kind = $1 AND published AND NOT deleted AND content_hash <> ''
            ORDER BY id LIMIT $3 FOR NO KEY UPDATE),
-         forgotten AS (UPDATE tasks t SET content_hash = '', wire_hash = '' FROM page p WHERE t.id = p.id)
+         forgotten AS (UPDATE tasks t SET content_hash = '', wire_hash = '' FROM page p
+           WHERE t.id = p.id AND t.id = ANY(ARRAY(SELECT id FROM page)))
          SELECT max(id) AS last, count(*) AS found FROM page`,
         kind,
         from,

@@ -103,9 +103,9 @@ export async function listOrganizations(
 ): Promise<OrganizationView[]> {
   const revokedIds = await revokedConnections(context);
   const rows = await context.database.all(
-    `SELECT ${organizationColumns} FROM organizations o WHERE $1::text IS NULL OR o.id > $1 ORDER BY o.id LIMIT $2`,
-    storable(after),
+    `SELECT ${organizationColumns} FROM organizations o ${after === null ? '' : 'WHERE o.id > $2'} ORDER BY o.id LIMIT $1`,
     limit,
+    ...(after === null ? [] : [storable(after)]),
   );
   return rows.map((row) => organizationView(row, revokedIds));
 }

@@ -68,7 +68,7 @@ export async function selectReplay(
     `SELECT ${selectedBy(isNewest, withReading ? readTask : null)}
      FROM outbox o CROSS JOIN LATERAL (SELECT * FROM sequences WHERE key = o.key OFFSET 0) s
      WHERE o.id > $1 AND o.id <= $2 AND o.state < 3
-       AND ($3::text[] IS NULL OR o.event_id = ANY($3)) AND ($4::text[] IS NULL OR o.key = ANY($4))
+       AND ${events === null ? '$3::text[] IS NULL' : 'o.event_id = ANY($3::text[])'} AND ($4::text[] IS NULL OR o.key = ANY($4))
        AND ($5::text IS NULL OR split_part(o.key, '/', 1) = $5) AND ($6::text IS NULL OR o.topic LIKE $6)
        AND ($7::bigint IS NULL OR (
          SELECT true FROM replayed r WHERE r.outbox_id = o.id AND r.replay = $7 LIMIT 1) IS NULL)

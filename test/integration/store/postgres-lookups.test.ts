@@ -366,6 +366,61 @@ describeWithNeighbour(
       expect(read!.looked_at).toBeLessThan(7 * 30);
     });
 
+    describe('with many rows that were counted', () => {
+      let name: string;
+      beforeEach(async () => {
+        name = await server.createDatabase();
+      });
+
+      /** How many rows of the table were looked at by a store that does this after they are there. */
+      async function lookedAt(table: string, fill: string, act: (store: Store) => Promise<unknown>) {
+        const store = await openPostgres(postgresSettingsFor(server.url(name)), () => Date.UTC(2026));
+        await server.query(fill, name);
+        await server.query('ANALYZE', name);
+        await server.query('SELECT pg_stat_reset()', name);
+        await act(store);
+        await store.close();
+        const [read] = await server.query(
+          `SELECT idx_tup_fetch::int + seq_tup_read::int AS count FROM pg_stat_user_tables WHERE relname = '${table}'`,
+          name,
+        );
+        return read!.count as number;
+      }
+
+      test('a page of organizations is read from its beginning on', async () => {
+        const fill = `INSERT INTO organizations (id) SELECT lpad(i::text, 5, '0') FROM generate_series(1, 20000) i`;
+        const read = await lookedAt('organizations', fill, async (store) => {
+          const page = await store.listOrganizations({ limit: 10, after: '19980' });
+          expect(page.map(({ id }) => id).slice(0, 2)).toEqual(['19981', '19982']);
+          expect(await store.listOrganizations({ limit: 10, after: null })).toHaveLength(10);
+        });
+        expect(read).toBeLessThan(100);
+      });
+
+      test('named events are looked up, however many there are', async () => {
+        const fill = `INSERT INTO outbox (event_id, topic, key, slot, sequence, headers, value, bytes, cause, decided_at, state)
+          SELECT 'e' || i, 'tramline.equipment.v1', '1/equipment/' || i, i, 1, '[]', '{}', 100, 'x', 0, 2
+          FROM generate_series(1, 20000) i;
+          INSERT INTO sequences (key, sequence) SELECT '1/equipment/' || i, 1 FROM generate_series(1, 20000) i`;
+        const selection = { events: ['e1', 'e7000'], keys: null, organizationId: null, kind: null };
+        const read = await lookedAt('outbox', fill, async (store) => {
+          const page = await store.selectReplay(selection, 0, 20_000, 20_000);
+          expect(page.events.map(({ eventId }) => eventId)).toEqual(selection.events);
+        });
+        // The end of the page is counted up to.
+        expect(read).toBeLessThan(20_000 + 100);
+      });
+
+      test('what stands published is forgotten by its numbers, a page at a time', async () => {
+        const fill = `INSERT INTO tasks (address, lane, state, generation, kind, resource_id, organization_id, published, content_hash)
+          SELECT 'a' || i, '1', 'done', 1, 'equipment', i, '1', true, 'x' FROM generate_series(1, 20000) i`;
+        const page = { topic: 'tramline.equipment.v1', partition: 0, from: null, nextOffset: '5', lost: 5 };
+        const read = await lookedAt('tasks', fill, (store) => store.noteFound({ ...page, records: [] }));
+        // Looked for, locked and written.
+        expect(read).toBeLessThan(4 * 20_000);
+      });
+    });
+
     test.each([
       ['an outage', 'hasten' as const],
       ['a refusal', 'hastenRefused' as const],
