@@ -140,8 +140,8 @@ export interface Outbox {
    */
   markSent(acknowledgements: Acknowledgement[], lease?: LeaseHeld, again?: boolean): Promise<void>;
   /**
-   * Kafka refused this one alone; a row that holds another event stays as it is. One that stands on its topic, and that a replay sends again, is as it was before that, which
-   * counts it as refused.
+   * Kafka refused this one alone; a row that holds another event stays as it is. One that stands on its topic, and that a replay
+   * sends again, is as it was before that, which counts it as refused.
    */
   quarantineRecord(refused: EventRow, reason: QuarantineReason, detail: string): Promise<void>;
   /**

@@ -47,7 +47,7 @@ export function restOf(
 
 /**
  * A task that is given back: it waits `alone`, or for what its organization's probe finds. `stale`: its request began before the
- * access of the organization last changed, and says nothing of today. What `waits` longer each time does so not for ever.
+ * access of the organization last changed, and says nothing of today. `waits`: longer each time, and not for ever.
  */
 export function givenBack(
   task: Row,

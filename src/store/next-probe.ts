@@ -24,8 +24,8 @@ export interface NextProbe {
 type Intervals = Pick<StoreRules, 'probeMs' | 'probeMsMax'>;
 
 /**
- * While it is blocked the probe comes again, later and later; only such an answer moves that on, else null. One that may be
- * read is asked at the time by which its customer is to act.
+ * While it is blocked the probe comes again, later and later; only an answer or a change moves that on: null where it stays as
+ * it is. One that may be read is asked at the time by which its customer is to act.
  */
 export function nextProbe(
   observation: Observation,

@@ -233,7 +233,7 @@ async function newestOf({ database }: Context, rows: number[]): Promise<Row[]> {
 }
 
 /**
- * Whether the step is the next one: its replay has not ended and is not further, and its lease is held now. Said in one
+ * Whether the step is the next one: its replay has not ended and stands where it begins, and its lease is held now. Said in one
  * statement; the replay stays as it is until the end of the transaction.
  */
 async function mayMove(

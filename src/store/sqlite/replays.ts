@@ -214,7 +214,7 @@ function journal({ database }: Context, replay: number, row: Row, place: Place):
   );
 }
 
-/** Whether the step is the next one: its replay has not ended and is not further, and its lease is held now. */
+/** Whether the step is the next one: its replay has not ended and stands where it begins, and its lease is held now. */
 function mayMove(context: Context, { replay, from, after, lease }: ReplayStep): boolean {
   const next = context.database.get(
     'SELECT 1 FROM replays WHERE id = ? AND ended_at IS NULL AND after_id = ? AND after_id <= ?',
