@@ -10,6 +10,8 @@ export interface Looked {
   atMs: number;
   /** At all, or tried to. */
   wholeAtMs: number;
+  /** How many connections had been made by then. */
+  connections: number;
 }
 
 export interface LookFrom {
@@ -21,7 +23,12 @@ export interface LookFrom {
 const wholeEveryMs = 60_000;
 
 export function nothingLooked(): Looked {
-  return { atMs: Number.NEGATIVE_INFINITY, wholeAtMs: Number.NEGATIVE_INFINITY };
+  return { atMs: Number.NEGATIVE_INFINITY, wholeAtMs: Number.NEGATIVE_INFINITY, connections: 0 };
+}
+
+/** The server behind a new connection may be another, which has leases that ran out long ago. */
+export function forgetFormer(looked: Looked, connections: number): void {
+  if (looked.connections !== connections) Object.assign(looked, nothingLooked(), { connections });
 }
 
 /** What somebody kept locked then is met by the claims of some seconds. After a clock that was set back nothing is known. */

@@ -9,7 +9,7 @@ import type { SetAside } from '../quarantine-entry';
 import type { Seen } from '../set-back';
 import type { Context, InTransaction, PostgresSettings } from './context';
 import { LaneChanges } from './lanes';
-import { nothingLooked } from './look-from';
+import { forgetFormer, nothingLooked } from './look-from';
 import { migrate } from './migrate';
 import { notedEveryMs, noteNoRoom, noteRoom, saysNoRoom } from './ready';
 import { finishNamed, rememberNames } from './remember-names';
@@ -59,6 +59,7 @@ export async function openPostgres(
         news = new Set();
         setAside = [];
         committed = [];
+        forgetFormer(looked, database.connected());
         const toldMs = nowMs?.() ?? null;
         const told = { settings, seen, looked, lanes, news, committed, setAside, isClosing };
         const done = await work({ ...told, database: statements, nowMs: beganMs, toldMs });

@@ -96,4 +96,21 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'claims beside a snapsh
     expect(await store.take(20)).toHaveLength(2);
     await end();
   });
+
+  test('leases of a server that took over are found at once, however long ago they ran out', async () => {
+    const { name, clock, store, put, end } = await begin();
+    await put(['1']);
+    clock.nowMs += 1000;
+    expect(await store.take(20)).toHaveLength(1);
+    clock.nowMs += 30_000;
+    expect(await store.take(20)).toHaveLength(1);
+    await server.query('UPDATE tasks SET lease_until = lease_until - 30000', name);
+    await server.query(
+      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${name}' AND application_name = 'tramline'`,
+    );
+    clock.nowMs += 2000;
+    // The first may hear of its end.
+    expect(await store.take(20).catch(() => store.take(20))).toHaveLength(1);
+    await end();
+  });
 });
