@@ -256,7 +256,10 @@ async function finish(
 }
 
 const letGo: PartialEnd = {
-  ...{ partial: true, reason: 'forgotten', detail: 'its organization was forgotten', answer: null },
+  partial: true,
+  reason: 'forgotten',
+  detail: 'its organization was forgotten',
+  answer: null,
 };
 
 const nothing = { drafts: [], hints: [] };
