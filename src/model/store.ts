@@ -122,14 +122,15 @@ export interface Outbox {
   holdLease(name: string, holder: string, leaseMs: number): Promise<boolean>;
   /**
    * Unsent rows in order of commit, the lowest unsent sequence of a key first, except those of the topics and slots
-   * named. `bytesMax` bounds the sum of their sizes; at least one row comes when any is there. None comes when the lease
-   * that is given does not lead now.
+   * named, and those rows that are in hand: picked, and not known to be marked. `bytesMax` bounds the sum of their sizes; at
+   * least one row comes when any is there. None comes when the lease that is given does not lead now.
    */
   pickUnsent(
     limit: number,
     bytesMax: number,
     except: HeldPartition[],
     lease?: LeaseHeld,
+    inHand?: number[],
   ): Promise<OutboxRow[]>;
   /** Whether it is held now, and all is known that its holder noted. */
   leads(lease: LeaseHeld): Promise<boolean>;

@@ -1,7 +1,8 @@
 /**
  * The relay drains the outbox: one send in flight, rows of a key in order, the same bytes until they are acknowledged. A turn
- * leads, picks rows, and sends them round by round; whether this relay leads is decided in lead.ts. What a send does not name
- * as written was not sent. Nothing here knows Kafka.
+ * leads, picks rows, and sends them round by round; while a page is sent, the one before is marked and the next is picked.
+ * Whether this relay leads is decided in lead.ts. What a send does not name as written was not sent, and nothing that was
+ * picked meanwhile goes before it. Nothing here knows Kafka.
  */
 import type { OutboxRow } from '../model/event';
 import type { HeldPartition, Outbox } from '../model/store';
@@ -10,6 +11,7 @@ import { type KnownFaults, makeKnownFaults, type Told } from './known-faults';
 import { Lead } from './lead';
 import { type Lease, makeLease } from './lease';
 import { type Marks, makeMarks } from './marks';
+import { Picks } from './picks';
 import { groupByPartition, planRounds } from './plan-rounds';
 import type { RelayHooks, RelayOptions } from './relay-options';
 import { makeSetbacks, type Setbacks } from './setbacks';
@@ -17,14 +19,16 @@ import { type Batch, type Failure, type Outcome, type PublishTarget, unnamed } f
 import { makeTrouble, type Trouble } from './trouble';
 import { makeWidths, type Widths } from './widths';
 
-/** Each send costs the store a commit and the broker a request, whatever is in it: by the dozen, rows are picked so far apart. */
-const gatheredRowsMin = 12;
-const pickedApartMs = 10;
+/** After this no page follows within a turn: whether to read on, or to take a new epoch, is asked between two. */
+const turnMs = 1000;
+/** Why nothing more is picked ahead; a reason of its own, since the default one is an error with its stack. */
+const over = 'over';
 
 export interface Relay extends Told {
   /**
-   * One turn: `worked` when there was something to send, `empty` when nothing is unsent, `waiting` when what is unsent
-   * must wait (for a lease, a back-off, a broker). Turns never overlap. Throws what the outbox throws.
+   * One turn, of a second and a page at most: `worked` when there was something to send, `empty` when nothing is unsent,
+   * `waiting` when what is unsent must wait (for a lease, a back-off, a broker). Turns never overlap. Throws what the outbox
+   * throws.
    */
   step(): Promise<'worked' | 'empty' | 'waiting'>;
   /** How long to let rows gather before the next step: while they come by the dozen, what is left since the last were picked. */
@@ -36,7 +40,7 @@ export interface Relay extends Told {
 }
 
 /**
- * Starts nothing until it is run or stepped; in memory is at most one page of the outbox. A step rejects as the outbox
+ * Starts nothing until it is run or stepped; in memory are at most two pages of the outbox. A step rejects as the outbox
  * does; what the target did not confirm is sent again, byte for byte.
  */
 export function makeRelay(
@@ -59,7 +63,9 @@ class OutboxRelay implements Relay {
   private readonly lead: Lead;
   private readonly closing = new AbortController();
   private turn: Promise<unknown> = Promise.resolve();
-  private picked = { rows: 0, atMs: 0 };
+  private readonly picks: Picks;
+  /** What was acknowledged is being marked; settled between turns. */
+  private marking: Promise<void> = Promise.resolve();
   readonly conditions = () => this.faults.conditions();
   readonly settled = () => this.faults.settled();
   readonly isOver: Told['isOver'] = (...state) => this.faults.isOver(...state);
@@ -80,6 +86,7 @@ class OutboxRelay implements Relay {
     this.faults = makeKnownFaults({ setbacks, catchUp, trouble }, options);
     const parts = { outbox, target, lease, setbacks, catchUp, marks, trouble };
     this.lead = new Lead({ ...parts, faults: this.faults, closing: this.closing.signal }, options, hooks);
+    this.picks = new Picks({ outbox, lead: this.lead, marks }, options);
   }
 
   step(): Promise<'worked' | 'empty' | 'waiting'> {
@@ -89,9 +96,7 @@ class OutboxRelay implements Relay {
   }
 
   gatherMs(): number {
-    const { rows, atMs } = this.picked;
-    const gathers = rows >= gatheredRowsMin && rows < this.options.batchRows;
-    return gathers ? Math.max(0, atMs + pickedApartMs - this.nowMs()) : 0;
+    return this.picks.gatherMs();
   }
 
   holdUntilMs(): number | null {
@@ -118,23 +123,38 @@ class OutboxRelay implements Relay {
     if (this.closing.signal.aborted || !(await this.lead.take())) return 'waiting';
     await this.mark();
     const held = [...this.setbacks.held(this.nowMs()), ...this.catchUp.held()];
-    const rows = await this.pick(held);
+    const rows = await this.picks.first(held);
     if (rows.length === 0) return this.pickedNothing(held);
-    const groups = groupByPartition(rows, await this.countPartitions(rows));
-    const { partitionBytesMax } = this.options;
     this.faults.sends();
-    for (const round of planRounds(groups, { partitionBytesMax, rowsMax: this.widths.of }))
-      if (!(await this.send(round))) return 'worked';
-    this.faults.couldWriteBut(held, false);
+    try {
+      if (await this.sendPages(rows, held)) this.faults.couldWriteBut(held, false);
+    } finally {
+      await this.marked();
+    }
     return 'worked';
   }
 
-  private async pick(held: HeldPartition[]): Promise<OutboxRow[]> {
-    const { batchRows, batchBytes } = this.options;
-    const atMs = this.nowMs();
-    const rows = await this.outbox.pickUnsent(batchRows, batchBytes, held, this.lead.held());
-    this.picked = { rows: rows.length, atMs };
-    return rows;
+  /** This page, and what is picked meanwhile. True when all was written: what was not keeps all that follows from going out. */
+  private async sendPages(first: OutboxRow[], held: HeldPartition[]): Promise<boolean> {
+    const untilMs = this.nowMs() + turnMs;
+    let isWhole = true;
+    for (let rows = first; isWhole && rows.length > 0; ) {
+      const sent = new AbortController();
+      const sending = this.sendPage(rows).finally(() => sent.abort(over));
+      const picking = this.nowMs() < untilMs ? this.picks.next(held, rows, sent.signal) : [];
+      // Whatever becomes of the one, the other is waited for.
+      await Promise.allSettled([sending, picking]);
+      [isWhole, rows] = await Promise.all([sending, picking]);
+    }
+    return isWhole;
+  }
+
+  private async sendPage(rows: OutboxRow[]): Promise<boolean> {
+    const groups = groupByPartition(rows, await this.countPartitions(rows));
+    const { partitionBytesMax } = this.options;
+    for (const round of planRounds(groups, { partitionBytesMax, rowsMax: this.widths.of }))
+      if (!(await this.send(round))) return false;
+    return true;
   }
 
   private async pickedNothing(held: HeldPartition[]): Promise<'worked' | 'empty' | 'waiting'> {
@@ -172,17 +192,19 @@ class OutboxRelay implements Relay {
     const { sentRows, failures, isBehind } = this.hear(round, outcomes);
     const tookMs = this.nowMs() - startedMs;
     const isSpent = spent || outcomes.length < round.length;
+    const isWhole = failures.length === 0 && !isSpent && !isBehind;
     if (isSpent) await this.lead.discard();
     if (sentRows.length > 0) {
       this.trouble.over();
-      await this.mark();
+      await this.beginMark();
+      if (!isWhole) await this.marked();
       this.hooks.sent?.(sentRows, tookMs);
     }
     for (const [{ topic, rows }, { code }] of failures) this.hooks.failed?.(topic, code, rows.length, tookMs);
     const written = new Set(sentRows.map(({ topic }) => topic));
     await this.setBack(failures, startedMs, written);
     this.faults.sent(written, new Set(failures.map(([{ topic }]) => topic)));
-    return failures.length === 0 && !isSpent && !isBehind;
+    return isWhole;
   }
 
   /** Notes what was written of a round. `isBehind`: some of it stands where it does not follow what was read. */
@@ -207,6 +229,20 @@ class OutboxRelay implements Relay {
 
   private async mark(): Promise<void> {
     this.catchUp.noted(await this.marks.write(this.lead.held()));
+  }
+
+  /** Marks while the next is sent; once what was before is marked. Throws what that met. */
+  private async beginMark(): Promise<void> {
+    await this.marked();
+    this.marking = this.mark();
+    this.marking.catch(() => {});
+  }
+
+  /** Waits until what was begun to be marked is marked. Throws what the store threw, once. */
+  private async marked(): Promise<void> {
+    const { marking } = this;
+    this.marking = Promise.resolve();
+    await marking;
   }
 
   /** `written`: topics that the same round wrote to. */

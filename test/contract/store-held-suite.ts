@@ -69,6 +69,19 @@ export function storeHeldSuite(name: string, open: () => Promise<DamageableStore
       expect(await picked([whole('a')], 100, bytes[0]! + bytes[1]! + 100)).toBe('23');
     });
 
+    test('what is in hand is left out, wherever it stands, and others come in its place', async () => {
+      const all = await hand.store.pickUnsent(100, 1e9, []);
+      const inHand = [all[0]!, all[2]!, all[3]!].map(({ row }) => row);
+      const left = async (limit: number, held: HeldPartition[]) => {
+        const rows = await hand.store.pickUnsent(limit, 1e9, held, undefined, inHand);
+        return rows.map(({ key }) => key.split('/').at(-1)).join('');
+      };
+      expect(await left(100, [])).toBe('256');
+      expect(await left(2, [])).toBe('25');
+      expect(await left(100, [whole('a')])).toBe('256');
+      expect(await left(1, [whole('a'), whole('b')])).toBe('6');
+    });
+
     test('whoever does not lead picks nothing there either', async () => {
       await hand.store.holdLease('relay', 'a', 1000);
       const by = (holder: string) => hand.store.pickUnsent(100, 1e9, [whole('a')], { name: 'relay', holder });

@@ -69,13 +69,13 @@ export function makeMemoryOutbox(clock: Clock): MemoryOutbox {
       leases.set(name, { holder, untilMs: nowMs + leaseMs });
       return true;
     },
-    async pickUnsent(limit, bytesMax, except, lease) {
+    async pickUnsent(limit, bytesMax, except, lease, inHand = []) {
       called('pickUnsent');
       if (lease !== undefined && !isHeld(lease)) return [];
       const picked: OutboxRow[] = [];
       let bytes = 0;
       for (const row of unsent()) {
-        if (except.some((held) => isIn(row, held))) continue;
+        if (inHand.includes(row.row) || except.some((held) => isIn(row, held))) continue;
         bytes += recordBytes(row);
         if (picked.length === limit || (picked.length > 0 && bytes > bytesMax)) break;
         picked.push(row);

@@ -12,7 +12,7 @@ import { readTask } from './read-task';
 import type { Row, Value } from './server/database';
 import { saysDamaged } from './server/faults';
 
-type Pick = [limit: number, bytesMax: number, except: HeldPartition[], lease?: LeaseHeld];
+type Pick = [limit: number, bytesMax: number, except: HeldPartition[], lease?: LeaseHeld, inHand?: number[]];
 
 /** A row that cannot be read back is set aside, and costs the others nothing. Throws as transactions do. */
 export async function pickUnsent(inTransaction: InTransaction, ...pick: Pick): Promise<OutboxRow[]> {
@@ -43,7 +43,8 @@ async function unsentRows(context: Context, pick: Pick): Promise<Row[]> {
 
 const mayGo = `state = 0 AND ($3::text IS NULL OR ${leading(3)}) AND NOT EXISTS (
   SELECT 1 FROM unnest($9::text[], $10::int[], $11::int[]) AS h (topic, partition, partitions)
-  WHERE h.topic = o.topic AND o.slot % h.partitions = h.partition)`;
+  WHERE h.topic = o.topic AND o.slot % h.partitions = h.partition)
+  AND id NOT IN (SELECT unnest($12::bigint[]))`;
 
 const ofAllTopics = `first AS (SELECT id, bytes FROM outbox o WHERE ${mayGo} ORDER BY id LIMIT $1)`;
 
@@ -60,12 +61,12 @@ const ofOtherTopics = `RECURSIVE topics (topic) AS (
     SELECT f.id, f.bytes FROM topics t CROSS JOIN LATERAL (
       SELECT id, bytes FROM outbox o WHERE o.topic BETWEEN t.topic AND t.topic AND ${mayGo}
       ORDER BY o.topic, o.id LIMIT $1) f
-    WHERE t.topic <> ALL($12::text[]) ORDER BY f.id LIMIT $1)`;
+    WHERE t.topic <> ALL($13::text[]) ORDER BY f.id LIMIT $1)`;
 
 /** The table `picked` of ids, and what its statement is given. */
 function pickedBy(
   { nowMs }: Context,
-  [limit, bytesMax, except, lease]: Pick,
+  [limit, bytesMax, except, lease, inHand = []]: Pick,
 ): { picked: string; values: Value[] } {
   const { topics, partitions } = divideHeld(except);
   const values = [
@@ -73,6 +74,7 @@ function pickedBy(
     partitions.map(({ topic }) => topic),
     partitions.map(({ partition }) => partition),
     partitions.map((held) => held.partitions),
+    inHand,
   ];
   if (topics.length > 0) values.push(topics);
   return {

@@ -46,6 +46,7 @@ export function pickUnsent(
   bytesMax: number,
   except: HeldPartition[],
   lease?: LeaseHeld,
+  inHand: number[] = [],
 ): OutboxRow[] {
   if (lease !== undefined && !leads(context, lease)) return [];
   const { topics, partitions } = divideHeld(except);
@@ -56,13 +57,15 @@ export function pickUnsent(
     of[0]!.partitions,
     JSON.stringify(of.map(({ partition }) => partition)),
   ]);
-  const unsent = `SELECT ${rowColumns}, bytes FROM outbox WHERE state = 0 ${held.map(() => notHeld).join(' ')}`;
+  const values = [JSON.stringify(inHand), ...heldValues];
+  const unsent = `SELECT ${rowColumns}, bytes FROM outbox
+    WHERE state = 0 AND id NOT IN (SELECT value FROM json_each(?)) ${held.map(() => notHeld).join(' ')}`;
   const others = topics.length === 0 ? null : otherTopics(context, topics);
   if (others?.length === 0) return [];
   const rows = context.database.each(
     // Topic by topic, each from its own end of the index, until there are enough.
     `${others?.map(() => `${unsent} AND topic = ?`).join(' UNION ALL ') ?? unsent} ORDER BY id LIMIT ? + 0`,
-    ...(others?.flatMap((topic) => [...heldValues, topic]) ?? heldValues),
+    ...(others?.flatMap((topic) => [...values, topic]) ?? values),
     limit,
   );
   const { rows: readable, damaged } = readableRows(upTo(bytesMax, rows));

@@ -10,9 +10,7 @@ test('the embedded log takes everything, in order, without partition and offset'
   const outbox = makeMemoryOutbox(clock);
   for (let number = 0; number < 1_200; number += 1) outbox.add({ topic: 't', key: `k${number % 7}` });
   const relay = makeRelay(outbox, makeEventLogTarget(), { ...relayDefaults, clock, holder: 'me' });
-  const steps = [];
-  for (let step = 0; step < 4; step += 1) steps.push(await relay.step());
-  expect(steps).toEqual(['worked', 'worked', 'worked', 'empty']);
+  expect([await relay.step(), await relay.step()]).toEqual(['worked', 'empty']);
   expect(outbox.rows.map(({ sent }) => sent)).toEqual(
     outbox.rows.map((_, index) => ({ position: index + 1, partition: null, offset: null })),
   );

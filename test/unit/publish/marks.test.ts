@@ -76,3 +76,31 @@ test('whoever does not lead any more tells nothing of it, and how far the topic 
   expect(await marks.write(leader)).toEqual([endAt('1')]);
   expect(told.at(-1)).toEqual([['2 at 2/0'], false]);
 });
+
+test('what was told and not answered stays apart from what was acknowledged since', async () => {
+  const { marks, told, state, acknowledge } = setUp();
+  acknowledge('4', 1);
+  state.away = true;
+  const first = marks.write(leader);
+  acknowledge('5', 1);
+  expect(marks.rows()).toEqual([1, 2]);
+  await expect(first).rejects.toThrow('away');
+  state.away = false;
+  expect(await marks.write(leader)).toEqual([endAt('5'), endAt('6')]);
+  expect(told).toEqual([
+    [['1 at 2/4'], false],
+    [['1 at 2/4'], true],
+    [['2 at 2/5'], false],
+  ]);
+  expect(marks.rows()).toEqual([]);
+});
+
+test('who ceases to lead while the store is told hears of no end, and keeps what is acknowledged after that', async () => {
+  const { marks, acknowledge } = setUp();
+  acknowledge('4', 1);
+  const first = marks.write(leader);
+  marks.forget();
+  acknowledge('0', 1);
+  expect(await first).toEqual([]);
+  expect(marks.rows()).toEqual([2]);
+});

@@ -1,0 +1,69 @@
+/**
+ * What the relay picks, and when: by the dozen rows are picked so far apart, and those that come next while the ones before
+ * are sent. So what is in hand, sent or not, is left out of a pick until the store has it as marked: by its rows, since one
+ * that a replay sends again stands before them. Sends and marks nothing.
+ */
+import type { OutboxRow } from '../model/event';
+import type { HeldPartition, Outbox } from '../model/store';
+import type { Lead } from './lead';
+import type { Marks } from './marks';
+import type { RelayOptions } from './relay-options';
+
+/** Each send costs the store a commit and the broker a request, whatever is in it: by the dozen, rows are picked so far apart. */
+const gatheredRowsMin = 12;
+const pickedApartMs = 10;
+
+export interface PickParts {
+  outbox: Pick<Outbox, 'pickUnsent'>;
+  lead: Pick<Lead, 'held'>;
+  marks: Pick<Marks, 'rows'>;
+}
+
+/** Picks throw what the outbox throws. */
+export class Picks {
+  private last = { rows: 0, atMs: 0 };
+
+  constructor(
+    private readonly parts: PickParts,
+    private readonly options: Pick<RelayOptions, 'clock' | 'batchRows' | 'batchBytes'>,
+  ) {}
+
+  /** How long to let rows gather: while they come by the dozen, what is left since the last were picked. */
+  gatherMs(): number {
+    const { rows, atMs } = this.last;
+    const gathers = rows >= gatheredRowsMin && rows < this.options.batchRows;
+    return gathers ? Math.max(0, atMs + pickedApartMs - this.nowMs()) : 0;
+  }
+
+  /** The first of a turn: nothing is in hand but what could not be marked. */
+  first(held: HeldPartition[]): Promise<OutboxRow[]> {
+    return this.pick(held, []);
+  }
+
+  /**
+   * What comes after `rows` while those are sent, which `sent` says to be over: then there is no hurry any more. None where so
+   * few come that they are sent at once.
+   */
+  async next(held: HeldPartition[], rows: OutboxRow[], sent: AbortSignal): Promise<OutboxRow[]> {
+    if (rows.length < gatheredRowsMin) return [];
+    const gatherMs = this.gatherMs();
+    if (gatherMs > 0) await this.options.clock.wait(gatherMs, sent);
+    if (sent.aborted) return [];
+    const inHand = rows.map(({ row }) => row);
+    return this.pick(held, inHand);
+  }
+
+  private async pick(held: HeldPartition[], inHand: number[]): Promise<OutboxRow[]> {
+    const { outbox, lead, marks } = this.parts;
+    const { batchRows, batchBytes } = this.options;
+    const atMs = this.nowMs();
+    const all = [...marks.rows(), ...inHand];
+    const rows = await outbox.pickUnsent(batchRows, batchBytes, held, lead.held(), all);
+    this.last = { rows: rows.length, atMs };
+    return rows;
+  }
+
+  private nowMs(): number {
+    return this.options.clock.steadyMs();
+  }
+}
