@@ -89,8 +89,9 @@ export async function startPostgresStores(): Promise<{
 
     async function reopen(changed: Partial<StoreRules> = {}) {
       settings = { ...settings, ...changed };
-      await server.query(cuttingOff, database);
-      await store.close();
+      // What is done in several transactions begins no other from now on.
+      const closed = store.close();
+      await Promise.all([server.query(cuttingOff, database), closed]);
       // What a dead process held runs out: nobody can know that it is dead.
       nowMs += settings.leaseMs;
       store = await openAgain();
