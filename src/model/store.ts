@@ -208,7 +208,9 @@ export interface Organizations {
   accessHistory(organizationId: string, limit: number): Promise<AccessChange[]>;
   /**
    * Ends what we have to do with it: not connected from now on, seen by nobody, its name erased, what waits for it given
-   * up on record. It alerts nobody and is not probed until a listing shows it again. null when it is unknown.
+   * up on record. It alerts nobody and is not probed until a listing shows it again. null when it is unknown. Much that waits is
+   * given up in pages, after the rest: who is broken off asks again, and is told of all. Throws `command.refused` where
+   * somebody else asks meanwhile, `store.closed`.
    */
   forgetOrganization(organizationId: string): Promise<Forgotten | null>;
 }

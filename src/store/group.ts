@@ -5,8 +5,10 @@
  */
 import { emptyLedger, type Ledger } from '../model/ledger';
 import type { QuarantineReason } from '../model/notification';
+import type { Forgotten } from '../model/organization';
 import { Problem, type ProblemCode } from '../model/problem';
 import type { Store } from '../model/store';
+import { type Forgetting, type ForgettingPage, forgetRest } from './forgetting';
 import { type HastenedPage, hastenRest } from './hastened-page';
 import type { SetAside } from './quarantine-entry';
 import type { Call } from './sqlite/engine';
@@ -103,6 +105,7 @@ export function groupedStore(
   return Object.assign(Object.create(verbsOf(call)) as Store, {
     ledger: () => ledger(call),
     ...hastening(call, () => closed),
+    forgetOrganization: (organizationId: string) => forgetting(call, organizationId),
     heed,
     close,
   });
@@ -148,6 +151,12 @@ function hastening(call: CallVerb, isClosed: () => boolean): Pick<Store, 'hasten
     hasten: () => hastenFrom(call('hasten')),
     hastenRefused: (refusedAtMs) => hastenFrom(call('hastenRefused', refusedAtMs)),
   };
+}
+
+/** Deliveries and takes pass between two pages; where the store is closed between two the next is refused. */
+async function forgetting(call: CallVerb, organizationId: string): Promise<Forgotten | null> {
+  const begun = (await call('forgetOrganization', organizationId)) as Forgetting | null;
+  return forgetRest(begun, async (page) => (await call('forgetOn', page)) as ForgettingPage | null);
 }
 
 /** Each verb is made when it is first asked for, and found without the proxy from then on. */

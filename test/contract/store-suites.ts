@@ -9,6 +9,7 @@ import { storeClockSuite } from './store-clock-suite';
 import { storeConnectionsSuite } from './store-connections-suite';
 import { storeDamageSuite } from './store-damage-suite';
 import { storeExplainSuite } from './store-explain-suite';
+import { storeForgetSuite } from './store-forget-suite';
 import type { DamageableStore } from './store-hand';
 import { storeHastenSuite } from './store-hasten-suite';
 import { storeHeldSuite } from './store-held-suite';
@@ -35,6 +36,7 @@ const suites: ((name: string, open: OpenStore) => void)[] = [
   storeBehindSuite,
   storeDamageSuite,
   storeHeldSuite,
+  storeForgetSuite,
   storeHastenSuite,
   storeVersionsSuite,
 ];

@@ -5,6 +5,7 @@
  */
 import { randomInt } from 'node:crypto';
 import { isProblem, Problem } from '../../model/problem';
+import { forgettingPrefix } from '../forgetting';
 import { migrate } from '../postgres/migrate';
 import type { ToldWaits } from '../postgres/migration-waits';
 import {
@@ -284,6 +285,7 @@ async function complete(statements: Statements, source: Source, token: number): 
   const isState = (name: string) =>
     ['behind', 'behind-run', 'reading-on', 'pause-since', 'pause-until', clockName].includes(name) ||
     name.startsWith(untoldPrefix) ||
+    name.startsWith(forgettingPrefix) ||
     name.startsWith(numberFloorPrefix) ||
     name.startsWith(lostFloorPrefix);
   const states = [...meta.keys()].filter(isState);

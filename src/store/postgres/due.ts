@@ -4,6 +4,7 @@
 import { type HastenedPage, hastenedBy, hastenRest } from '../hastened-page';
 import { probeBudgetName, probeBudgetOf } from '../probe-budget';
 import type { Context, InTransaction } from './context';
+import { isBeingForgotten } from './forgetting';
 import { isFull } from './lanes';
 import { lookFrom } from './look-from';
 import { probeDueAt } from './probes';
@@ -48,7 +49,7 @@ const nextProbe = `
   SELECT min(${probeDueAt}) AS at,
     coalesce((SELECT value FROM meta WHERE name = $1), 0) AS paid_until,
     (SELECT value FROM meta WHERE name = 'pause-until') AS paused_until
-  FROM organizations WHERE probe_at IS NOT NULL OR probe_lease_until > 0`;
+  FROM organizations WHERE (probe_at IS NOT NULL OR probe_lease_until > 0) AND NOT ${isBeingForgotten}`;
 
 const pageTasks = 2000;
 

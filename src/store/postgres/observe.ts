@@ -23,6 +23,7 @@ import {
 import { nextProbe } from '../next-probe';
 import { untoldPrefix } from '../store-rules';
 import type { Context } from './context';
+import { isForgetting } from './forgetting';
 import { ensureOrganizations, lockOrganizations } from './organization-rows';
 import { storable } from './quarantine-entries';
 import { writeEvents } from './write-events';
@@ -48,7 +49,8 @@ export async function observe(
   await ensureOrganizations(context, [organizationId]);
   const rows = await lockOrganizations(context, [organizationId]);
   const row = rows.get(organizationId) as ObservedRow;
-  if (observation.epoch === row.epoch) {
+  const isOver = row.access === 'not-connected' && (await isForgetting(context, organizationId));
+  if (observation.epoch === row.epoch && !isOver) {
     const [transition] = await observeAll(context, [{ row, observation }]);
     return { ...transition!, applied: true };
   }

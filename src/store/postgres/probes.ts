@@ -8,6 +8,7 @@ import { laterMs } from '../next-probe';
 import { probeBudgetName, probeBudgetOf } from '../probe-budget';
 import { askProbe, hintProbes } from './ask-probes';
 import type { Context } from './context';
+import { isBeingForgotten } from './forgetting';
 import { lockOrganizations } from './organization-rows';
 import { isPaused } from './pauses';
 import { storable } from './quarantine-entries';
@@ -82,6 +83,7 @@ async function takeFirst(context: Context, limit: number, leaseMs: number): Prom
     `WITH due AS (
        SELECT id, ${probeDueAt} AS due_at, ${probeRank} AS rank FROM organizations
        WHERE (probe_at IS NOT NULL OR probe_lease_until > 0) AND ${probeDueAt} <= $1 AND NOT ${isPaused('$1')}
+         AND NOT ${isBeingForgotten}
        ORDER BY 3, 2, id LIMIT $2 FOR NO KEY UPDATE SKIP LOCKED),
      taken AS (
        UPDATE organizations o SET probe_at = NULL, probe_lease_until = $1::bigint + $3::bigint, probed_at = $1

@@ -89,7 +89,6 @@ export const verbs = {
   listOrganizations,
   findOrganization,
   accessHistory,
-  forgetOrganization,
   importConnections: connections.importConnections,
   listConnections: connections.listConnections,
   refuseConnection: connections.refuseConnection,
@@ -161,7 +160,7 @@ export const transactionOptions: { [Verb in Name]?: TransactionOptions } = {
   saveConnection: { lock: lockNumbers.connections },
   revokeConnection: { lock: lockNumbers.connections },
   keepSights: { lock: lockNumbers.connections },
-  forgetOrganization: { lock: lockNumbers.connections, statementMs: longMs },
+  forgetOrganization: { lock: lockNumbers.connections },
   listTasks: { statementMs: longMs, readsMuch: true },
   selectReplay: { statementMs: longMs },
   listEvents: { statementMs: longMs },
@@ -172,7 +171,15 @@ export const transactionOptions: { [Verb in Name]?: TransactionOptions } = {
 };
 
 /** One call, several transactions. */
-export const longVerbs = { hasten, hastenRefused, sweep, pickUnsent, listEvents, noteFound } satisfies {
+export const longVerbs = {
+  hasten,
+  hastenRefused,
+  sweep,
+  pickUnsent,
+  listEvents,
+  noteFound,
+  forgetOrganization,
+} satisfies {
   [Verb in Name]?: (inTransaction: InTransaction, ...args: Parameters<Store[Verb]>) => Answer<Verb>;
 };
 

@@ -42,7 +42,7 @@ export function observe(context: Context, observation: Observation): Transition 
   if (isByAnswer(observation)) organization.probeLeaseUntilMs = 0;
   organization.probeFound = observation.probed ?? organization.probeFound;
   const previous = organization.access;
-  if (observation.epoch !== organization.epoch) {
+  if (observation.epoch !== organization.epoch || organization.isBeingForgotten) {
     return { causes, access: previous, previous, changed: false, applied: false };
   }
   const next = transition(causes, observation, nowMs);

@@ -3,6 +3,7 @@
  * epoch, when its next probe is due. Built when the store opens; every change goes to the row in the same call.
  */
 import type { Access, ProbeAsker } from '../../model/organization';
+import { forgettingPrefix } from '../forgetting';
 import type { Database } from './database';
 
 export interface CachedOrganization {
@@ -29,6 +30,8 @@ export interface CachedOrganization {
   goneAtMs: number[];
   /** How many resources it had before so many of them went; null while few did. */
   presentBefore: number | null;
+  /** Not all that waits for it is given up yet: it is not probed, and stays as it is. */
+  isBeingForgotten: boolean;
 }
 
 export class OrganizationCache {
@@ -58,6 +61,11 @@ export class OrganizationCache {
       organization.goneAtMs = JSON.parse(String(row.gone_at)) as number[];
       organization.presentBefore = row.present_before as number | null;
     }
+    const forgetting = this.#database.all(
+      'SELECT substr(name, length(?1) + 1) AS id FROM meta WHERE substr(name, 1, length(?1)) = ?1',
+      forgettingPrefix,
+    );
+    for (const { id } of forgetting) this.#organizations.get(String(id))!.isBeingForgotten = true;
   }
 
   get(id: string): CachedOrganization | undefined {
@@ -105,6 +113,7 @@ export class OrganizationCache {
       wasShown: false,
       goneAtMs: [],
       presentBefore: null,
+      isBeingForgotten: false,
     };
     this.#organizations.set(id, organization);
     return organization;

@@ -42,8 +42,9 @@ export function schedule(
   );
 }
 
-/** When it may be probed next: never while a probe of it is under way, unless that one's lease ran out. */
-function probeDueMs({ probeAtMs, probeLeaseUntilMs }: CachedOrganization): number | null {
+/** When it may be probed next: never while a probe of it is under way, unless that one's lease ran out, nor while it is being forgotten. */
+function probeDueMs({ probeAtMs, probeLeaseUntilMs, isBeingForgotten }: CachedOrganization): number | null {
+  if (isBeingForgotten) return null;
   if (probeLeaseUntilMs === 0) return probeAtMs;
   return Math.max(probeAtMs ?? probeLeaseUntilMs, probeLeaseUntilMs);
 }

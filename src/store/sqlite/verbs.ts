@@ -22,7 +22,7 @@ import type { Context } from './context';
 import { equipmentRecords, nameEquipment } from './equipment-names';
 import { explain } from './explain';
 import { finish } from './finish';
-import { forgetOrganization } from './forget';
+import { forgetOn, forgetOrganization } from './forget';
 import { hasten, hastenOn, hastenRefused, refusedHastenedAgoMs } from './hasten';
 import { put, take } from './inbox';
 import {
@@ -104,6 +104,7 @@ export const verbs = {
   findOrganization,
   accessHistory,
   forgetOrganization,
+  forgetOn,
   importConnections,
   listConnections,
   refuseConnection,
