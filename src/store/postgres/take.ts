@@ -10,47 +10,63 @@ import { leftToNewerMax, leftToNewerMs } from '../store-rules';
 import { takenTask } from '../task-row';
 import type { Context } from './context';
 import { isFull } from './lanes';
-import { type LookFrom, lookFrom, noteBegun, noteLook } from './look-from';
+import { type LookFrom, lookFrom, noteBegun, noteLook, nothingLooked } from './look-from';
+import { type ServedLane, saveLanes } from './save-lanes';
 import type { Row } from './server/database';
 
 /** What a dead process leaves is freed in pieces. */
 const freedMax = 1000;
 
-interface Lane extends ReadyLane {
-  id: string;
-  turn: number;
-  /** Nothing in it was due before; what this claim freed is due now. */
-  dueFromMs: number;
-  /** Taken from it by this claim. */
-  served: number;
-  /** It had less than it was granted. */
-  isExhausted: boolean;
-}
+type Lane = ReadyLane & ServedLane;
 
 /** Of what a dead process left at most 1,000 are freed at once, of what an older version left no more than may be taken. */
 export async function take(context: Context, limit: number): Promise<TakenTask[]> {
   const { looked } = context;
-  const from = lookFrom(looked, context.nowMs());
-  noteBegun(looked, from, context.nowMs());
-  const { lanes, inFlight, freed, expired } = await readyLanes(context, limit, from);
+  const from = await whereToLook(context);
+  const { lanes, inFlight, freed, expired, nowMs } = await readyLanes(context, limit, from);
   const rows: Row[] = [];
   // A lane may hold less than it was granted: what is then left is granted again.
   let left = 0;
   for (let open = lanes; rows.length < limit && open.length > 0 && left < leftToNewerMax; ) {
     const grants = divide(open, limit - rows.length, inFlight + rows.length);
-    const { taken, early, newer } = await takeFrom(context, grants);
+    const { taken, early, newer } = await takeFrom(context, grants, nowMs);
     rows.push(...taken);
     left += newer;
     open = open.filter(({ isExhausted }) => !isExhausted);
     if (taken.length === 0 && early === 0) break;
   }
-  await saveLanes(context, lanes, freed);
-  context.committed.push(() => noteLook(looked, from, context.nowMs(), expired >= freedMax));
+  saveLanes(context, lanes, freed, nowMs);
+  context.committed.push(() => {
+    // Where the clock was set back, or it was time, which is known only now, the next one looks at all.
+    if (!from.isWhole && lookFrom(looked, context.nowMs()).isWhole)
+      Object.assign(looked, nothingLooked(), { connections: looked.connections });
+    else noteLook(looked, from, context.nowMs(), expired >= freedMax);
+  });
   return rows.map((row) => {
     const { fence, revision, was_due_at: dueAtMs, taken_epoch: epoch } = row;
-    return takenTask(row, { fence, revision, dueAtMs, epoch, takenAtMs: context.nowMs() });
+    return takenTask(row, { fence, revision, dueAtMs, epoch, takenAtMs: nowMs });
   });
 }
+
+/**
+ * By the latest time that this process knows, so that the look leaves with the beginning of the transaction. Where that says to
+ * look at all, the clock is asked for first.
+ */
+async function whereToLook({ database, looked, seen, toldMs, nowMs }: Context): Promise<LookFrom> {
+  const expected = lookFrom(looked, toldMs ?? seen.furthestMs);
+  if (!expected.isWhole) return expected;
+  // What leaves with the beginning is answered with it.
+  await database.get('SELECT 1');
+  const from = lookFrom(looked, nowMs());
+  noteBegun(looked, from, nowMs());
+  return from;
+}
+
+/** The store's clock, read once: a plan takes it for a value that is given. $1 stands for it where it is told, for tests. */
+const clock = `
+  clock AS MATERIALIZED (
+    SELECT coalesce($1::bigint, floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint) AS now)`;
+const now = '(SELECT now FROM clock)';
 
 /** What an older version put off, of what this one may read; written as the index by lane has it, so that no other serves. */
 const isLeftToThis = "due_at IS NOT NULL AND code = 'older-normalizer' AND normalizer_version <= $5";
@@ -80,22 +96,23 @@ async function readyLanes(
   context: Context,
   limit: number,
   from: LookFrom,
-): Promise<{ lanes: Lane[]; inFlight: number; freed: string[]; expired: number }> {
+): Promise<{ lanes: Lane[]; inFlight: number; freed: string[]; expired: number; nowMs: number }> {
   const rows = await context.database.all(
-    `WITH expired AS (
-       UPDATE tasks SET state = 'due', due_at = $1, fence = fence + 1, lease_until = NULL, taken_lane = NULL,
+    `WITH ${clock},
+     expired AS (
+       UPDATE tasks SET state = 'due', due_at = ${now}, fence = fence + 1, lease_until = NULL, taken_lane = NULL,
          taken_epoch = NULL
-       WHERE id = ANY(ARRAY(SELECT id FROM tasks WHERE lease_until > $6 AND lease_until <= $1 LIMIT $3
+       WHERE id = ANY(ARRAY(SELECT id FROM tasks WHERE lease_until > $6 AND lease_until <= ${now} LIMIT $3
          FOR NO KEY UPDATE SKIP LOCKED))
        RETURNING lane),
      taken AS MATERIALIZED (
-       SELECT taken_lane, count(*) AS in_flight FROM tasks WHERE lease_until > $1 GROUP BY taken_lane),
+       SELECT taken_lane, count(*) AS in_flight FROM tasks WHERE lease_until > ${now} GROUP BY taken_lane),
      open AS NOT MATERIALIZED (
        SELECT l.turn, l.next_due_at, l.id, l.width FROM lanes l
-       WHERE l.open_at <= $1 AND l.open_at IS NOT NULL AND NOT ${isFull}
-         AND NOT EXISTS (SELECT 1 FROM meta WHERE name = 'reading-on' OR (name = 'pause-until' AND value > $1))),
+       WHERE l.open_at <= ${now} AND l.open_at IS NOT NULL AND NOT ${isFull}
+         AND NOT EXISTS (SELECT 1 FROM meta WHERE name = 'reading-on' OR (name = 'pause-until' AND value > ${now}))),
      left_by_older AS (
-       UPDATE tasks SET due_at = greatest($1, least(coalesce(read_at, 0), $1) + $4), code = NULL
+       UPDATE tasks SET due_at = greatest(${now}, least(coalesce(read_at, 0), ${now}) + $4), code = NULL
        WHERE id = ANY(ARRAY(
          SELECT id FROM tasks WHERE id = ANY(ARRAY(${leftInTurn})) AND state = 'due'
            AND code IS NOT DISTINCT FROM 'older-normalizer' FOR NO KEY UPDATE SKIP LOCKED))
@@ -103,17 +120,17 @@ async function readyLanes(
      freed AS MATERIALIZED (
        SELECT coalesce(array_agg(DISTINCT lane), '{}') AS lanes
        FROM (SELECT lane FROM expired UNION ALL SELECT lane FROM left_by_older) f)
-     SELECT f.lanes AS freed, r.id, r.turn, r.width, (SELECT count(*)::int FROM expired) AS expired,
-       CASE WHEN $7 THEN 0 ELSE least(r.next_due_at, $1) END AS due_from,
+     SELECT f.lanes AS freed, r.id, r.turn, r.width, (SELECT count(*)::int FROM expired) AS expired, ${now} AS now,
+       CASE WHEN $7 THEN 0 ELSE least(r.next_due_at, ${now}) END AS due_from,
        coalesce((SELECT in_flight FROM taken WHERE taken_lane = r.id), 0) AS in_flight,
        (SELECT coalesce(sum(in_flight), 0)::bigint FROM taken) AS in_flight_all
      FROM freed f LEFT JOIN LATERAL (
        SELECT * FROM (
-         SELECT * FROM open WHERE next_due_at <= $1 AND next_due_at IS NOT NULL
+         SELECT * FROM open WHERE next_due_at <= ${now} AND next_due_at IS NOT NULL
          UNION SELECT * FROM open WHERE id = ANY(f.lanes)) l
        ORDER BY l.turn, l.next_due_at, l.id LIMIT $2) r ON true
      ORDER BY r.turn, r.next_due_at, r.id`,
-    context.nowMs(),
+    context.toldMs,
     limit,
     freedMax,
     context.settings.readGapMs,
@@ -132,8 +149,8 @@ async function readyLanes(
       served: 0,
       isExhausted: false,
     }));
-  const { in_flight_all, freed, expired } = rows[0]!;
-  return { lanes, inFlight: Number(in_flight_all), freed: freed as string[], expired: expired as number };
+  const { in_flight_all, freed, expired, now: nowMs } = rows[0]!;
+  return { lanes, inFlight: Number(in_flight_all), freed, expired, nowMs };
 }
 
 /**
@@ -143,6 +160,7 @@ async function readyLanes(
 async function takeFrom(
   context: Context,
   grants: { lane: Lane; limit: number }[],
+  nowMs: number,
 ): Promise<{ taken: Row[]; early: number; newer: number }> {
   if (grants.length === 0) return { taken: [], early: 0, newer: 0 };
   const rows = await context.database.all(
@@ -171,8 +189,8 @@ async function takeFrom(
        SELECT count(*)::int AS early, count(*) FILTER (WHERE newer)::int AS newer FROM early) e LEFT JOIN taken ON true`,
     grants.map(({ lane }) => lane.id),
     grants.map(({ limit }) => limit),
-    context.nowMs(),
-    context.nowMs() + context.settings.leaseMs,
+    nowMs,
+    nowMs + context.settings.leaseMs,
     context.settings.readGapMs,
     context.settings.normalizerVersion,
     leftToNewerMs,
@@ -190,53 +208,4 @@ async function takeFrom(
     (left, right) => left.nth - right.nth || left.was_due_at - right.was_due_at || left.id - right.id,
   );
   return { taken, early, newer };
-}
-
-/** Turns rise with what was served, and lanes that have nothing more that is due say from when on they have. */
-async function saveLanes(context: Context, lanes: Lane[], freed: string[]): Promise<void> {
-  const { database } = context;
-  const touched = lanes.filter(({ served, isExhausted }) => served > 0 || isExhausted);
-  const first = lanes[0];
-  const raised = touched.length === 0 ? new Set<string>() : await lockEmptied(context, touched);
-  if (touched.length > 0) {
-    database.last(
-      `WITH advanced AS (UPDATE meta SET value = $4 WHERE name = 'turn' AND value < $4)
-       UPDATE lanes l SET turn = l.turn + n.served,
-         next_due_at = CASE WHEN n.raises THEN (
-           SELECT due_at FROM tasks t WHERE t.lane = l.id AND t.due_at >= least(l.next_due_at, n.due_from)
-           ORDER BY t.due_at LIMIT 1)
-         ELSE l.next_due_at END
-       FROM unnest($1::text[], $2::bigint[], $3::bool[], $5::bigint[]) AS n (id, served, raises, due_from)
-       WHERE l.id = n.id AND l.id = ANY($1::text[])`,
-      touched.map(({ id }) => id),
-      touched.map(({ served }) => served),
-      touched.map(({ id }) => raised.has(id)),
-      first!.turn,
-      touched.map(({ dueFromMs }) => dueFromMs),
-    );
-  }
-  for (const id of freed) if (!raised.has(id)) context.lanes.expect(id, context.nowMs());
-}
-
-/**
- * Locks the lanes, and of those that have nothing due any more takes the rows for itself: only when nobody adds to them at
- * this moment, else they keep their bound and are looked at again.
- */
-async function lockEmptied({ database, nowMs }: Context, lanes: Lane[]): Promise<Set<string>> {
-  const rows = await database.all(
-    `SELECT l.id, (SELECT true FROM tasks t
-       WHERE t.lane = l.id AND t.due_at >= least(l.next_due_at, n.due_from) AND t.due_at <= $2 LIMIT 1) IS NOT NULL AS has_due
-     FROM unnest($1::text[], $3::bigint[]) AS n (id, due_from) JOIN lanes l ON l.id = n.id
-     WHERE l.id = ANY($1::text[]) ORDER BY l.id FOR NO KEY UPDATE OF l`,
-    lanes.map(({ id }) => id),
-    nowMs(),
-    lanes.map(({ dueFromMs }) => dueFromMs),
-  );
-  const emptied = rows.filter(({ has_due }) => !has_due).map(({ id }) => String(id));
-  if (emptied.length === 0) return new Set();
-  const taken = await database.all(
-    'SELECT id FROM lanes WHERE id = ANY($1::text[]) FOR UPDATE SKIP LOCKED',
-    emptied,
-  );
-  return new Set(taken.map(({ id }) => String(id)));
 }

@@ -152,7 +152,7 @@ const longMs = 30_000;
 
 /** What a verb's transaction needs beyond the usual. */
 export const transactionOptions: { [Verb in Name]?: TransactionOptions } = {
-  take: { lock: lockNumbers.claim },
+  take: { lock: lockNumbers.claim, ahead: true },
   learn: { lock: lockNumbers.connections },
   importConnections: { lock: lockNumbers.connections },
   refuseConnection: { lock: lockNumbers.connections },

@@ -142,6 +142,33 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'several stores on one 
     expect(await finish(after, task!, '1', 'as it is')).toMatchObject({ outcome: 'published' });
   });
 
+  test('work that is committed only after a claim left its lane with nothing due is taken by the next one', async () => {
+    const [store] = stores as [Store];
+    await put(store, ['1']);
+    nowMs += 1000;
+    const [task] = await store.take(9);
+    await put(store, ['2']);
+    // As whoever adds work does: it shares the lane until its commit.
+    const adding = new Client({ connectionString: url });
+    await adding.connect();
+    await adding.query(`BEGIN; SELECT 1 FROM lanes WHERE id = '4711' FOR KEY SHARE`);
+    await adding.query(
+      `UPDATE tasks SET state = 'due', due_at = ${nowMs}, lease_until = NULL, taken_lane = NULL WHERE id = ${task!.taskId}`,
+    );
+    nowMs += 1000;
+    expect(await store.take(9)).toHaveLength(1);
+    await adding.query('COMMIT');
+    await adding.end();
+    expect(await store.nextDueInMs('task')).toBe(0);
+    expect((await store.take(9)).map(({ taskId }) => taskId)).toEqual([task!.taskId]);
+    // Now that nobody adds to it, it says that it has nothing.
+    const [lane] = await server.query(
+      `SELECT next_due_at FROM lanes WHERE id = '4711'`,
+      new URL(url).pathname.slice(1),
+    );
+    expect(lane).toEqual({ next_due_at: null });
+  });
+
   test('a journey is told whole by a process that had no part in it', async () => {
     const [first, second, third] = stores as [Store, Store, Store];
     const { deliveryId } = await put(first, ['1']);
