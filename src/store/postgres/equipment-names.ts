@@ -17,13 +17,14 @@ export async function nameTogether(context: Context, calls: EquipmentNames[][]):
 
 async function nameEquipment(context: Context, pieces: EquipmentNames[]): Promise<KnownEquipment[]> {
   const { database } = context;
-  const first = (await shelfFor(context, pieces)).choose(pieces);
-  if (first.records.length === 0) return first.known;
-  const [, shelf] = await Promise.all([
-    database.all(`SELECT pg_advisory_xact_lock(${lockNumbers.equipmentNames})`),
-    shelfFor(context, pieces),
-  ]);
-  const { known, records } = shelf.choose(pieces);
+  const [locked, first] = await Promise.all([lockWhereNew(context, pieces), shelfFor(context, pieces)]);
+  let { known, records } = first.choose(pieces);
+  if (records.length === 0) return known;
+  if (!locked) {
+    // Another has changed a row since it was asked whether to lock.
+    const [, shelf] = await Promise.all([database.all(`SELECT ${lock}`), shelfFor(context, pieces)]);
+    ({ known, records } = shelf.choose(pieces));
+  }
   database.last(
     `INSERT INTO equipment (${columns})
      SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[])
@@ -38,6 +39,32 @@ async function nameEquipment(context: Context, pieces: EquipmentNames[]): Promis
     records.map(({ resourceId }) => resourceId),
   );
   return known;
+}
+
+const lock = `pg_advisory_xact_lock(${lockNumbers.equipmentNames})`;
+
+/**
+ * True where the lock is held: one of the pieces is not kept as it says. What is asked with this, behind it, is then asked under
+ * the lock; where nothing is new nobody waits for it.
+ */
+async function lockWhereNew({ database }: Context, pieces: EquipmentNames[]): Promise<boolean> {
+  const rows = await database.all(
+    `SELECT ${lock} WHERE EXISTS (
+       SELECT 1 FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[])
+         AS n (side, id, organization_id, principal_id, erid, serial_number)
+       WHERE (SELECT true FROM equipment e
+         WHERE e.id = n.id AND e.side = n.side AND e.organization_id = n.organization_id
+           AND e.principal_id IS NOT DISTINCT FROM coalesce(n.principal_id, e.principal_id)
+           AND e.erid IS NOT DISTINCT FROM coalesce(n.erid, e.erid)
+           AND e.serial_number IS NOT DISTINCT FROM coalesce(n.serial_number, e.serial_number)) IS NULL)`,
+    pieces.map(({ side }) => side),
+    pieces.map(({ id }) => id),
+    pieces.map(({ organizationId }) => organizationId),
+    pieces.map(({ principalId }) => principalId),
+    pieces.map(({ erid }) => erid),
+    pieces.map(({ serialNumber }) => serialNumber),
+  );
+  return rows.length > 0;
 }
 
 async function shelfFor({ database }: Context, pieces: EquipmentNames[]): Promise<EquipmentShelf> {

@@ -3,6 +3,7 @@
  * thread and one of the server. Seen where messages leave: what is made in one turn is one.
  */
 import { Client } from 'pg';
+import type { EquipmentNames } from '../../../src/model/equipment-names';
 import type { Store } from '../../../src/model/store';
 import { openPostgres } from '../../../src/store/postgres/open-postgres';
 import { postgresSettingsFor } from '../../contract/open-postgres';
@@ -87,5 +88,19 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'messages to the server
     expect(await clocked.take(4)).toEqual([]);
     expect(await clocked.take(4)).toHaveLength(1);
     await clocked.close();
+  });
+
+  const piece = (id: string): EquipmentNames => ({
+    ...{ side: 'new', id, organizationId: '4711' },
+    ...{ principalId: null, erid: null, serialNumber: null },
+  });
+
+  test('equipment is named in two messages, whether it is new, says more, or is known to another process', async () => {
+    const name = (named: EquipmentNames, by = store) => messagesOf(() => by.nameEquipment([named]));
+    expect(await name(piece('1'))).toBe(2);
+    expect(await name({ ...piece('1'), serialNumber: 's1' })).toBe(2);
+    const another = await openPostgres(postgresSettingsFor(url));
+    expect(await name(piece('1'), another)).toBe(2);
+    await another.close();
   });
 });

@@ -22,6 +22,7 @@ import { migrations } from '../../../src/store/postgres/migrations';
 import { openPostgres } from '../../../src/store/postgres/open-postgres';
 import { makeBell } from '../../../src/store/postgres/server/bell';
 import { type Database, openDatabase, poolConfig } from '../../../src/store/postgres/server/database';
+import { lockNumbers } from '../../../src/store/postgres/server/lock-numbers';
 import { heedRefusals } from '../../../src/wire/heed-refusals';
 import { postgresSettingsFor } from '../../contract/open-postgres';
 import {
@@ -999,6 +1000,28 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'several stores on one 
     expect(known).toEqual(pieces.map(({ id }) => [{ id, principalId: null }]));
     const sql = 'SELECT DISTINCT xmin::text FROM equipment';
     expect(await server.query(sql, new URL(url).pathname.slice(1))).toHaveLength(1);
+  });
+
+  test('equipment that is new waits for who adds some, and what is known for nobody', async () => {
+    const name = new URL(url).pathname.slice(1);
+    const piece = (id: string): EquipmentNames => ({
+      ...{ side: 'new', id, organizationId: '4711', principalId: '82001' },
+      ...{ erid: 'e1', serialNumber: 's1' },
+    });
+    const [known] = await stores[0]!.nameEquipment([piece('217001')]);
+    const adding = new Client({ connectionString: url });
+    await adding.connect();
+    await adding.query(`BEGIN; SELECT pg_advisory_xact_lock(${lockNumbers.equipmentNames})`);
+    // Of what was said before, a record may leave out all but its id.
+    const bare = { ...piece('217001'), principalId: null, erid: null, serialNumber: null };
+    for (const asked of [piece('217001'), bare])
+      expect(await stores[1]!.nameEquipment([asked])).toMatchObject([{ id: known!.id }]);
+    const naming = stores[2]!.nameEquipment([{ ...piece('217001'), serialNumber: 's2' }]);
+    const waits = `SELECT 1 FROM pg_stat_activity WHERE datname = '${name}' AND wait_event = 'advisory'`;
+    await until(async () => (await server.query(waits)).length === 1, { withinMs: 10_000 });
+    await adding.query('COMMIT');
+    await adding.end();
+    expect(await naming).toEqual([known]);
   });
 
   test('a piece of equipment that two processes meet at once under two ids is one', async () => {
