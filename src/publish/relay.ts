@@ -66,6 +66,8 @@ class OutboxRelay implements Relay {
   private readonly picks: Picks;
   /** What was acknowledged is being marked; settled between turns. */
   private marking: Promise<void> = Promise.resolve();
+  /** Lets nothing more gather for the next page, and waits until it is picked. Never rejects. */
+  private pickedAhead: () => Promise<unknown> = async () => {};
   readonly conditions = () => this.faults.conditions();
   readonly settled = () => this.faults.settled();
   readonly isOver: Told['isOver'] = (...state) => this.faults.isOver(...state);
@@ -141,12 +143,22 @@ class OutboxRelay implements Relay {
     for (let rows = first; isWhole && rows.length > 0; ) {
       const sent = new AbortController();
       const sending = this.sendPage(rows).finally(() => sent.abort(over));
-      const picking = this.nowMs() < untilMs ? this.picks.next(held, rows, sent.signal) : [];
+      const picking = this.nowMs() < untilMs ? this.pickNext(held, rows, sent.signal) : Promise.resolve([]);
+      this.pickedAhead = () => {
+        sent.abort(over);
+        return picking.catch(() => {});
+      };
       // Whatever becomes of the one, the other is waited for.
       await Promise.allSettled([sending, picking]);
       [isWhole, rows] = await Promise.all([sending, picking]);
     }
     return isWhole;
+  }
+
+  /** Once what was before is marked: what a pick leaves out is unsent all the while, and no replay can have it go again. */
+  private async pickNext(held: HeldPartition[], rows: OutboxRow[], sent: AbortSignal): Promise<OutboxRow[]> {
+    await this.marking;
+    return this.picks.next(held, rows, sent);
   }
 
   private async sendPage(rows: OutboxRow[]): Promise<boolean> {
@@ -231,9 +243,13 @@ class OutboxRelay implements Relay {
     this.catchUp.noted(await this.marks.write(this.lead.held()));
   }
 
-  /** Marks while the next is sent; once what was before is marked. Throws what that met. */
+  /**
+   * Marks while the next is sent; once what was before is marked, and what comes next is picked: made unsent again by a replay
+   * in between, a row would be left out of a pick that has what is newer of its key. Throws what the mark before met.
+   */
   private async beginMark(): Promise<void> {
     await this.marked();
+    await this.pickedAhead();
     this.marking = this.mark();
     this.marking.catch(() => {});
   }

@@ -70,6 +70,27 @@ test('one is marked while the next is sent', async () => {
   expect(marked()).toEqual(numbers(1, 24));
 });
 
+test('no pick is under way while what was sent is marked: of what it leaves out nothing becomes unsent again', async () => {
+  const { outbox, target, relay, writes, sentRows, marked } = setUp(36);
+  const { markSent, pickUnsent } = outbox;
+  const underWay: string[] = [];
+  const alone = async <Answer>(verb: string, act: () => Promise<Answer>) => {
+    expect(underWay).toEqual([]);
+    underWay.push(verb);
+    await turns();
+    const answer = await act();
+    await turns();
+    underWay.pop();
+    return answer;
+  };
+  outbox.markSent = (...given) => alone('markSent', () => markSent(...given));
+  outbox.pickUnsent = (...given) => alone('pickUnsent', () => pickUnsent(...given));
+  target.script = [writes(() => {}), writes(() => {}), writes(() => {})];
+  await relay.step();
+  expect(sentRows()).toEqual([numbers(1, 12), numbers(13, 24), numbers(25, 36)]);
+  expect(marked()).toEqual(numbers(1, 36));
+});
+
 test('what becomes unsent again below what is in hand is picked next, and nothing that is in hand', async () => {
   const { outbox, target, relay, writes, sentRows } = setUp(36);
   const again = outbox.rows[2]!;
