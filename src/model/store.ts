@@ -136,10 +136,16 @@ export interface Outbox {
   leads(lease: LeaseHeld): Promise<boolean>;
   /**
    * Gives each row its public position and, for Kafka, partition and offset. A row marked before keeps what it has. `again`:
-   * these were told before, and nobody heard that they were marked; then none is that was made unsent since. Marks none when
-   * the lease that is given does not lead now; where a row is missing, the topics' ends stay as they are known.
+   * these were told before, and nobody heard that they were marked; then none is that was made unsent since. It may be none of the
+   * rows that are `passed`, where something newer of their keys was sent. Marks none when the lease that is given does not
+   * lead now; where a row is missing, the topics' ends stay as they are known.
    */
-  markSent(acknowledgements: Acknowledgement[], lease?: LeaseHeld, again?: boolean): Promise<void>;
+  markSent(
+    acknowledgements: Acknowledgement[],
+    lease?: LeaseHeld,
+    again?: boolean,
+    passed?: number[],
+  ): Promise<void>;
   /**
    * Kafka refused this one alone; a row that holds another event stays as it is. One that stands on its topic, and that a replay
    * sends again, is as it was before that, which counts it as refused.

@@ -14,16 +14,19 @@ export interface Marks {
    * what it was told. One at a time. Throws what the store throws, and keeps what is not known to be marked.
    */
   write(leader: LeaseHeld): Promise<TopicEnd[]>;
-  /** The rows that are kept. */
-  rows(): number[];
   forget(): void;
 }
 
 /** What the store is told in one call. */
 interface Page {
-  unmarked: Acknowledgement[];
+  unmarked: Keyed[];
   reached: TopicEnd[];
   told: boolean;
+}
+
+interface Keyed {
+  key: string;
+  acknowledged: Acknowledgement;
 }
 
 export function makeMarks(outbox: Pick<Outbox, 'markSent'>): Marks {
@@ -40,21 +43,25 @@ export function makeMarks(outbox: Pick<Outbox, 'markSent'>): Marks {
     acknowledged({ rows, topic, partition }, { firstOffset }) {
       const { unmarked, reached } = growing();
       if (firstOffset === null) {
-        for (const { row, eventId } of rows) unmarked.push({ row, eventId, partition: null, offset: null });
+        for (const { key, row, eventId } of rows)
+          unmarked.push({ key, acknowledged: { row, eventId, partition: null, offset: null } });
         return;
       }
       const first = BigInt(firstOffset);
-      rows.forEach(({ row, eventId }, nth) => {
-        unmarked.push({ row, eventId, partition, offset: String(first + BigInt(nth)) });
+      rows.forEach(({ key, row, eventId }, nth) => {
+        const offset = String(first + BigInt(nth));
+        unmarked.push({ key, acknowledged: { row, eventId, partition, offset } });
       });
       reached.push({ topic, partition, nextOffset: String(first + BigInt(rows.length)) });
     },
     async write(leader) {
       const ends: TopicEnd[] = [];
-      for (const page of [...pages]) {
+      for (const [nth, page] of [...pages].entries()) {
+        const acknowledged = page.unmarked.map((one) => one.acknowledged);
+        const passed = page.told ? passedBy(page, pages.slice(nth + 1)) : [];
         const again = page.told;
         page.told = true;
-        await outbox.markSent(page.unmarked, leader, again);
+        await outbox.markSent(acknowledged, leader, again, passed);
         // Forgotten meanwhile, it says nothing of who leads now.
         if (!pages.includes(page)) return [];
         pages.shift();
@@ -62,9 +69,17 @@ export function makeMarks(outbox: Pick<Outbox, 'markSent'>): Marks {
       }
       return ends;
     },
-    rows: () => pages.flatMap(({ unmarked }) => unmarked.map(({ row }) => row)),
     forget() {
       pages = [];
     },
   };
+}
+
+/**
+ * Of this page, the rows of which something newer of their key was sent behind it. That was picked before this page was told: no replay
+ * can have made them unsent since, and left unsent they would go out behind it.
+ */
+function passedBy({ unmarked }: Page, behind: Page[]): number[] {
+  const newer = new Set(behind.flatMap((page) => page.unmarked.map(({ key }) => key)));
+  return unmarked.flatMap(({ key, acknowledged }) => (newer.has(key) ? acknowledged.row : []));
 }

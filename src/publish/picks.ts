@@ -1,12 +1,11 @@
 /**
  * What the relay picks, and when: by the dozen rows are picked so far apart, and those that come next while the ones before
- * are sent. So what is in hand, sent or not, is left out of a pick until the store has it as marked: by its rows, since one
- * that a replay sends again stands before them. Sends and marks nothing.
+ * are sent. So what is in hand is left out of a pick: by its rows, since one that a replay sends again stands before them.
+ * Sends and marks nothing.
  */
 import type { OutboxRow } from '../model/event';
 import type { HeldPartition, Outbox } from '../model/store';
 import type { Lead } from './lead';
-import type { Marks } from './marks';
 import type { RelayOptions } from './relay-options';
 
 /** Each send costs the store a commit and the broker a request, whatever is in it: by the dozen, rows are picked so far apart. */
@@ -16,7 +15,6 @@ const pickedApartMs = 10;
 export interface PickParts {
   outbox: Pick<Outbox, 'pickUnsent'>;
   lead: Pick<Lead, 'held'>;
-  marks: Pick<Marks, 'rows'>;
 }
 
 /** Picks throw what the outbox throws. */
@@ -35,7 +33,7 @@ export class Picks {
     return gathers ? Math.max(0, atMs + pickedApartMs - this.nowMs()) : 0;
   }
 
-  /** The first of a turn: nothing is in hand but what could not be marked. */
+  /** The first of a turn: nothing is in hand. */
   first(held: HeldPartition[]): Promise<OutboxRow[]> {
     return this.pick(held, []);
   }
@@ -49,16 +47,17 @@ export class Picks {
     const gatherMs = this.gatherMs();
     if (gatherMs > 0) await this.options.clock.wait(gatherMs, sent);
     if (sent.aborted) return [];
-    const inHand = rows.map(({ row }) => row);
-    return this.pick(held, inHand);
+    return this.pick(
+      held,
+      rows.map(({ row }) => row),
+    );
   }
 
   private async pick(held: HeldPartition[], inHand: number[]): Promise<OutboxRow[]> {
-    const { outbox, lead, marks } = this.parts;
+    const { outbox, lead } = this.parts;
     const { batchRows, batchBytes } = this.options;
     const atMs = this.nowMs();
-    const all = [...marks.rows(), ...inHand];
-    const rows = await outbox.pickUnsent(batchRows, batchBytes, held, lead.held(), all);
+    const rows = await outbox.pickUnsent(batchRows, batchBytes, held, lead.held(), inHand);
     this.last = { rows: rows.length, atMs };
     return rows;
   }

@@ -88,7 +88,7 @@ class OutboxRelay implements Relay {
     this.faults = makeKnownFaults({ setbacks, catchUp, trouble }, options);
     const parts = { outbox, target, lease, setbacks, catchUp, marks, trouble };
     this.lead = new Lead({ ...parts, faults: this.faults, closing: this.closing.signal }, options, hooks);
-    this.picks = new Picks({ outbox, lead: this.lead, marks }, options);
+    this.picks = new Picks({ outbox, lead: this.lead }, options);
   }
 
   step(): Promise<'worked' | 'empty' | 'waiting'> {

@@ -45,14 +45,18 @@ export type NextOffsetOf = (topic: string, partition: number) => string | null;
 /**
  * Those of marks told again that the store had taken: their places lie before the end that it knows of their partition. A row
  * of which no end was noted, as where the store has lost others of its batch, is known by its own place. `nextOffsetOf`: the
- * end as it was before these were told.
+ * end as it was before these were told. A row of `passed` is none of them, since something newer of its key was sent.
  */
-export function toldBefore(rows: ToldRow[], nextOffsetOf: NextOffsetOf): ReadonlySet<number> {
+export function toldBefore(
+  rows: ToldRow[],
+  passed: number[],
+  nextOffsetOf: NextOffsetOf,
+): ReadonlySet<number> {
   // Marks are taken whole: beside a row that was never sent, places below the end are those of a topic made anew, and what
   // waited here would go out again after a newer event of its key.
   if (rows.some(({ firstOffset }) => firstOffset === null)) return new Set();
-  const known = rows.filter(({ topic, partition, offset, firstPartition, firstOffset }) => {
-    if (partition === null || offset === null) return false;
+  const known = rows.filter(({ id, topic, partition, offset, firstPartition, firstOffset }) => {
+    if (partition === null || offset === null || passed.includes(id)) return false;
     if (partition === firstPartition && offset === firstOffset) return true;
     return BigInt(offset) < BigInt(nextOffsetOf(topic, partition) ?? 0);
   });

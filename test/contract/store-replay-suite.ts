@@ -271,6 +271,13 @@ export function storeReplaySuite(name: string, open: () => Promise<DamageableSto
         expect(await hand.store.replayPending(run.replay)).toBe(0);
       });
 
+      test('nor where it is told again, before the newer one, as passed by that', async () => {
+        const { told } = await waiting(['70', '71']);
+        await hand.store.markSent(told.slice(0, 2), undefined, true, [told[0]!.row]);
+        await hand.store.markSent(told.slice(2));
+        expect(await hand.records()).toMatchObject([{ row: told[1]!.row, sequence: 1 }]);
+      });
+
       test('nor is one sent once more where what was never sent stands on another partition', async () => {
         const { run, told } = await waiting(['70', '71']);
         const spread = told.map((one, nth) => ({ ...one, partition: nth === 1 ? 2 : 3 }));

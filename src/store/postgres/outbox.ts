@@ -60,6 +60,7 @@ export async function markSent(
   acknowledgements: Acknowledgement[],
   lease?: LeaseHeld,
   again = false,
+  passed: number[] = [],
 ): Promise<void> {
   const { database } = context;
   const told = new Map(acknowledgements.map((acknowledged) => [acknowledged.row, acknowledged]));
@@ -76,7 +77,7 @@ export async function markSent(
     return row === undefined || !holdsEvent(row, acknowledged) ? [] : [toldRow(row, acknowledged)];
   });
   const repeats = again ? rows : [];
-  const known = toldBefore(repeats, await endsOf(context, repeats));
+  const known = toldBefore(repeats, passed, await endsOf(context, repeats));
   // A row that is not here stands on its topic all the same: who reads on from the end as it was finds it. Ends are locked
   // before the counter.
   if (rows.length === told.size)

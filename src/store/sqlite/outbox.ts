@@ -132,12 +132,13 @@ export function markSent(
   acknowledgements: Acknowledgement[],
   lease?: LeaseHeld,
   again = false,
+  passed: number[] = [],
 ): void {
   if (lease !== undefined && !leads(context, lease)) return;
   const nowMs = context.nowMs();
   const found = acknowledgements.flatMap((told) => unsentRow(context, told) ?? []);
   const nextOffset = (topic: string, partition: number) => nextOffsetOf(context, topic, partition);
-  const known = toldBefore(again ? found : [], nextOffset);
+  const known = toldBefore(again ? found : [], passed, nextOffset);
   const ends = new Map<string, KnownEnd>();
   for (const row of found) {
     const end = endBehind(row);
