@@ -51,7 +51,12 @@ const expectFreed = `
   WHERE ids IS NOT NULL`;
 
 /** Turns rise with what was served, and lanes that have nothing more that is due say from when on they have. */
-export function saveLanes(context: Context, lanes: ServedLane[], freed: string[], nowMs: number): void {
+export async function saveLanes(
+  context: Context,
+  lanes: ServedLane[],
+  freed: string[],
+  nowMs: number,
+): Promise<void> {
   const { database } = context;
   const touched = lanes.filter(({ served, isExhausted }) => served > 0 || isExhausted);
   if (touched.length === 0) {
@@ -61,7 +66,9 @@ export function saveLanes(context: Context, lanes: ServedLane[], freed: string[]
   const ids = touched.map(({ id }) => id);
   const dueFromMs = touched.map((lane) => lane.dueFromMs);
   const served = touched.map((lane) => lane.served);
-  database.last(lockServed, ids, nowMs, dueFromMs);
+  // Where lanes that are not among these are locked as well, whoever waits for both would have the time of one.
+  if (freed.length > 0) await database.all(lockServed, ids, nowMs, dueFromMs);
+  else database.last(lockServed, ids, nowMs, dueFromMs);
   database.last(takeEmptied);
   database.last(saveServed, ids, served, lanes[0]!.turn, dueFromMs);
   if (freed.length > 0) database.last(expectFreed, freed, nowMs);

@@ -35,7 +35,7 @@ export async function take(context: Context, limit: number): Promise<TakenTask[]
     open = open.filter(({ isExhausted }) => !isExhausted);
     if (taken.length === 0 && early === 0) break;
   }
-  saveLanes(context, lanes, freed, nowMs);
+  await saveLanes(context, lanes, freed, nowMs);
   context.committed.push(() => {
     // Where the clock was set back, or it was time, which is known only now, the next one looks at all.
     if (!from.isWhole && lookFrom(looked, context.nowMs()).isWhole)

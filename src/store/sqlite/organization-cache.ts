@@ -46,6 +46,8 @@ export class OrganizationCache {
   }
 
   load(): void {
+    const names = this.#database.all('SELECT name FROM meta WHERE name LIKE ?', `${forgettingPrefix}%`);
+    const forgetting = new Set(names.map(({ name }) => String(name)));
     for (const row of this.#database.all(
       `SELECT id, access, epoch, probe_at, probe_asked_by, probed_at, known_address, connection_id, gone_at, present_before
        FROM organizations`,
@@ -60,12 +62,8 @@ export class OrganizationCache {
       organization.wasShown = row.connection_id !== null;
       organization.goneAtMs = JSON.parse(String(row.gone_at)) as number[];
       organization.presentBefore = row.present_before as number | null;
+      organization.isBeingForgotten = forgetting.has(forgettingPrefix + organization.id);
     }
-    const forgetting = this.#database.all(
-      'SELECT substr(name, length(?1) + 1) AS id FROM meta WHERE substr(name, 1, length(?1)) = ?1',
-      forgettingPrefix,
-    );
-    for (const { id } of forgetting) this.#organizations.get(String(id))!.isBeingForgotten = true;
   }
 
   get(id: string): CachedOrganization | undefined {

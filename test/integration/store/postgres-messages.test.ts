@@ -7,7 +7,7 @@ import type { EquipmentNames } from '../../../src/model/equipment-names';
 import type { Store } from '../../../src/model/store';
 import { openPostgres } from '../../../src/store/postgres/open-postgres';
 import { postgresSettingsFor } from '../../contract/open-postgres';
-import { deliveryOf, hintOf } from '../../contract/store-hand';
+import { address, deliveryOf, hintOf } from '../../contract/store-hand';
 import { describeWithNeighbour } from '../../support/neighbour';
 import { type PostgresServer, postgresAvailable, startPostgres } from '../../support/postgres';
 
@@ -59,6 +59,27 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'messages to the server
 
   test('a claim that finds nothing waits twice', async () => {
     expect(await messagesOf(() => store.take(4))).toBe(2);
+  });
+
+  test('a claim that locks lanes of what a dead process left as well waits for the others before', async () => {
+    const hasty = await openPostgres({ ...postgresSettingsFor(url), leaseMs: 1 });
+    await hasty.take(1);
+    await put('left', 'dead');
+    expect(await hasty.take(1)).toHaveLength(1);
+    await put('1', 'quiet');
+    const client = new Client({ connectionString: url });
+    await client.connect();
+    await client.query(`UPDATE lanes SET turn = 99 WHERE id = 'dead'`);
+    let taken: string[] = [];
+    const claim = async () => {
+      taken = (await hasty.take(1)).map(({ address }) => address);
+    };
+    expect(await messagesOf(claim)).toBe(4);
+    expect(taken).toEqual([address('1')]);
+    const { rows } = await client.query(`SELECT id FROM lanes WHERE next_due_at IS NOT NULL`);
+    expect(rows).toEqual([{ id: 'dead' }]);
+    await client.end();
+    await hasty.close();
   });
 
   test('a claim that looks at all asks for the clock first: once a minute, and after that was set back', async () => {
