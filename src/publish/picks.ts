@@ -11,6 +11,8 @@ import type { RelayOptions } from './relay-options';
 /** Each send costs the store a commit and the broker a request, whatever is in it: by the dozen, rows are picked so far apart. */
 const gatheredRowsMin = 12;
 const pickedApartMs = 10;
+/** Why nothing more gathers; a reason of its own, since the default one is an error with its stack. */
+const over = 'over';
 
 export interface PickParts {
   outbox: Pick<Outbox, 'pickUnsent'>;
@@ -20,6 +22,8 @@ export interface PickParts {
 /** Picks throw what the outbox throws. */
 export class Picks {
   private last = { rows: 0, atMs: 0 };
+  private gathering = new AbortController();
+  private ahead: Promise<unknown> = Promise.resolve();
 
   constructor(
     private readonly parts: PickParts,
@@ -39,14 +43,34 @@ export class Picks {
   }
 
   /**
-   * What comes after `rows` while those are sent, which `sent` says to be over: then there is no hurry any more. None where so
-   * few come that they are sent at once.
+   * What comes after `rows` while those are sent; none where so few come that they are sent at once. It is picked once what was
+   * before is `marked`, whose failure it throws, and nothing of `rows` may be before it has settled: what it leaves out is unsent all
+   * the while, and no replay can have that go again.
    */
-  async next(held: HeldPartition[], rows: OutboxRow[], sent: AbortSignal): Promise<OutboxRow[]> {
+  next(held: HeldPartition[], rows: OutboxRow[], marked: Promise<void>): Promise<OutboxRow[]> {
+    this.gathering = new AbortController();
+    const picking = this.pickBehind(held, rows, marked, this.gathering.signal);
+    this.ahead = picking.catch(() => {});
+    return picking;
+  }
+
+  /** There is no hurry any more: lets nothing gather, and waits until what was begun is picked. Never rejects. */
+  async settle(): Promise<void> {
+    this.gathering.abort(over);
+    await this.ahead;
+  }
+
+  private async pickBehind(
+    held: HeldPartition[],
+    rows: OutboxRow[],
+    marked: Promise<void>,
+    settling: AbortSignal,
+  ): Promise<OutboxRow[]> {
+    await marked;
     if (rows.length < gatheredRowsMin) return [];
     const gatherMs = this.gatherMs();
-    if (gatherMs > 0) await this.options.clock.wait(gatherMs, sent);
-    if (sent.aborted) return [];
+    if (gatherMs > 0) await this.options.clock.wait(gatherMs, settling);
+    if (settling.aborted) return [];
     return this.pick(
       held,
       rows.map(({ row }) => row),

@@ -21,8 +21,6 @@ import { makeWidths, type Widths } from './widths';
 
 /** After this no page follows within a turn: whether to read on, or to take a new epoch, is asked between two. */
 const turnMs = 1000;
-/** Why nothing more is picked ahead; a reason of its own, since the default one is an error with its stack. */
-const over = 'over';
 
 export interface Relay extends Told {
   /**
@@ -66,8 +64,6 @@ class OutboxRelay implements Relay {
   private readonly picks: Picks;
   /** What was acknowledged is being marked; settled between turns. */
   private marking: Promise<void> = Promise.resolve();
-  /** Lets nothing more gather for the next page, and waits until it is picked. Never rejects. */
-  private pickedAhead: () => Promise<unknown> = async () => {};
   readonly conditions = () => this.faults.conditions();
   readonly settled = () => this.faults.settled();
   readonly isOver: Told['isOver'] = (...state) => this.faults.isOver(...state);
@@ -141,24 +137,13 @@ class OutboxRelay implements Relay {
     const untilMs = this.nowMs() + turnMs;
     let isWhole = true;
     for (let rows = first; isWhole && rows.length > 0; ) {
-      const sent = new AbortController();
-      const sending = this.sendPage(rows).finally(() => sent.abort(over));
-      const picking = this.nowMs() < untilMs ? this.pickNext(held, rows, sent.signal) : Promise.resolve([]);
-      this.pickedAhead = () => {
-        sent.abort(over);
-        return picking.catch(() => {});
-      };
+      const sending = this.sendPage(rows).finally(() => this.picks.settle());
+      const picking = this.nowMs() < untilMs ? this.picks.next(held, rows, this.marking) : [];
       // Whatever becomes of the one, the other is waited for.
       await Promise.allSettled([sending, picking]);
       [isWhole, rows] = await Promise.all([sending, picking]);
     }
     return isWhole;
-  }
-
-  /** Once what was before is marked: what a pick leaves out is unsent all the while, and no replay can have it go again. */
-  private async pickNext(held: HeldPartition[], rows: OutboxRow[], sent: AbortSignal): Promise<OutboxRow[]> {
-    await this.marking;
-    return this.picks.next(held, rows, sent);
   }
 
   private async sendPage(rows: OutboxRow[]): Promise<boolean> {
@@ -249,7 +234,7 @@ class OutboxRelay implements Relay {
    */
   private async beginMark(): Promise<void> {
     await this.marked();
-    await this.pickedAhead();
+    await this.picks.settle();
     this.marking = this.mark();
     this.marking.catch(() => {});
   }

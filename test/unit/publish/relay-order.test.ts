@@ -195,7 +195,7 @@ const relay = fc.constantFrom<0 | 1>(0, 1);
 const move: fc.Arbitrary<Move> = fc.oneof(
   {
     weight: 5,
-    arbitrary: fc.record({ do: fc.constant('add' as const), key, count: fc.integer({ min: 1, max: 30 }) }),
+    arbitrary: fc.record({ do: fc.constant('add' as const), key, count: fc.integer({ min: 1, max: 20 }) }),
   },
   {
     weight: 5,
@@ -230,7 +230,7 @@ const move: fc.Arbitrary<Move> = fc.oneof(
 test('first appearances in order, repeats byte for byte, the last record the newest', async () => {
   let pickedAhead = 0;
   await fc.assert(
-    fc.asyncProperty(fc.array(move, { minLength: 20, maxLength: 60, size: 'max' }), async (moves) => {
+    fc.asyncProperty(fc.array(move, { minLength: 20, maxLength: 40, size: 'max' }), async (moves) => {
       const world = new World();
       await world.play(moves);
       pickedAhead += world.pickedAhead;
@@ -247,7 +247,7 @@ test('first appearances in order, repeats byte for byte, the last record the new
           expect(new Set(repeats.map((record) => record.bytes)).size).toBe(1);
       }
     }),
-    { numRuns: 300 },
+    { numRuns: 200 },
   );
-  expect(pickedAhead).toBeGreaterThan(300);
+  expect(pickedAhead).toBeGreaterThan(200);
 });
