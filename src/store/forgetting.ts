@@ -7,8 +7,12 @@
 import type { Forgotten, Observed } from '../model/organization';
 import { Problem } from '../model/problem';
 
-/** Names of `meta` that hold, by organization, how many resources' work was given up so far. */
+/** Names of `meta` that hold, by organization and its epoch, how many resources' work was given up so far. */
 export const forgettingPrefix = 'forgetting:';
+
+/** A version that does not heed it may go on with the organization: then it has another epoch, and the row says nothing any more. */
+export const forgettingName = (organizationId: string, epoch: number) =>
+  `${forgettingPrefix}${epoch}:${organizationId}`;
 
 export interface ForgettingPage {
   organizationId: string;
@@ -43,7 +47,7 @@ export async function forgetRest(
     if (after === null)
       throw new Problem(
         'command.refused',
-        'somebody asked for the same meanwhile, whose command goes on with it',
+        'it changed meanwhile: somebody asked for the same, or it was seen again',
       );
     page = after;
   }

@@ -138,6 +138,19 @@ export function storeForgetSuite(name: string, open: () => Promise<DamageableSto
       expect(await hand.store.take(10)).toHaveLength(1);
     });
 
+    test('is held no more once a version that does not heed it has made it active', async () => {
+      await putMany();
+      await breakOff();
+      hand.store = await under.damage(
+        `UPDATE organizations SET access = 'active', causes = '{}', epoch = epoch + 1 WHERE id = '4711'`,
+      );
+      const lost = { cause: 'not-connected', actionUrl: null, message: null } as const;
+      const said = { organizationId: '4711', epoch: await epoch(), found: lost, by: 'sync' } as const;
+      expect(await hand.store.observe(said)).toMatchObject({ applied: true, access: 'not-connected' });
+      const open = { ...said, epoch: await epoch(), found: { cause: null }, by: 'probe' } as const;
+      expect(await hand.store.observe(open)).toMatchObject({ applied: true, access: 'active' });
+    });
+
     test('is gone on with by whoever asked last, and whoever asked before is told so', async () => {
       await putMany();
       const first = await asked();

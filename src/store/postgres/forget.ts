@@ -11,12 +11,12 @@ import {
 } from '../../model/organization';
 import { Problem } from '../../model/problem';
 import { finality, forgottenReason } from '../covered';
-import { type Forgetting, type ForgettingPage, forgetRest } from '../forgetting';
+import { type Forgetting, type ForgettingPage, forgetRest, forgettingName } from '../forgetting';
 import { withoutName } from '../forgotten-name';
 import { listAlerts, saveAlerts } from './alerts';
 import { touchConnections } from './connections';
 import type { Context, InTransaction } from './context';
-import { forgottenSoFar, noteForgetting } from './forgetting';
+import { noteForgetting, takeForgotten } from './forgetting';
 import { listWhole } from './list-whole';
 import { type ObservedRow, writeTransitions } from './observe';
 import { lockOrganizations } from './organization-rows';
@@ -45,7 +45,7 @@ async function begin(context: Context, id: string): Promise<Forgetting | null> {
   if (row === undefined) return null;
   const observed = await endAccess(context, row);
   const last = await database.get('SELECT coalesce(max(id), 0) AS id FROM deliveries');
-  const before = await forgottenSoFar(context, id);
+  const before = await takeForgotten(context, forgettingName(id, row.epoch));
   const taken = await discardTaken(context, id);
   const page = await discardPage(context, {
     ...{ organizationId: id, epoch: row.epoch + 1, untilDelivery: last!.id as number },
@@ -133,7 +133,7 @@ async function discardPage(context: Context, page: ForgettingPage): Promise<Forg
   const last = locked.length === pageTasks ? (locked.at(-1)!.id as number) : (walked!.last as number);
   const isLast = locked.length < pageTasks && walked!.count < walkedTasks;
   const discarded = page.discarded + count;
-  await noteForgetting(context, organizationId, isLast ? null : discarded);
+  await noteForgetting(context, page, isLast ? null : discarded);
   return { ...page, afterTask: isLast ? null : last, discarded };
 }
 

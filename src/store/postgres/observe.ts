@@ -49,7 +49,7 @@ export async function observe(
   await ensureOrganizations(context, [organizationId]);
   const rows = await lockOrganizations(context, [organizationId]);
   const row = rows.get(organizationId) as ObservedRow;
-  const isOver = row.access === 'not-connected' && (await isForgetting(context, organizationId));
+  const isOver = row.access === 'not-connected' && (await isForgetting(context, organizationId, row.epoch));
   if (observation.epoch === row.epoch && !isOver) {
     const [transition] = await observeAll(context, [{ row, observation }]);
     return { ...transition!, applied: true };

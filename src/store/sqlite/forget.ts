@@ -5,7 +5,7 @@
  */
 import { type CauseSet, type Observation, type Observed, transition } from '../../model/organization';
 import { finality, forgottenReason } from '../covered';
-import { type Forgetting, type ForgettingPage, forgettingPrefix } from '../forgetting';
+import { type Forgetting, type ForgettingPage, forgettingName } from '../forgetting';
 import { withoutName } from '../forgotten-name';
 import { touchConnections } from './connections';
 import type { Context } from './context';
@@ -25,9 +25,12 @@ export function forgetOrganization(context: Context, organizationId: string): Fo
   const { database } = context;
   const organization = context.organizations.get(organizationId);
   if (organization === undefined) return null;
+  const before = database.get(
+    'DELETE FROM meta WHERE name = ? RETURNING value',
+    forgettingName(organizationId, organization.epoch),
+  );
   const observed = endAccess(context, organization);
   const last = database.get('SELECT coalesce(max(id), 0) AS id FROM deliveries')!;
-  const before = database.get('SELECT value FROM meta WHERE name = ?', forgettingPrefix + organizationId);
   const taken = discardTaken(context, organizationId);
   const page = discardPage(context, organization, {
     ...{ organizationId, epoch: organization.epoch, untilDelivery: Number(last.id) },
@@ -122,7 +125,7 @@ function discardPage(
 function noteForgetting(context: Context, organization: CachedOrganization, discarded: number | null): void {
   context.organizations.remember(organization);
   organization.isBeingForgotten = discarded !== null;
-  const name = forgettingPrefix + organization.id;
+  const name = forgettingName(organization.id, organization.epoch);
   if (discarded === null) context.database.run('DELETE FROM meta WHERE name = ?', name);
   else
     context.database.run(

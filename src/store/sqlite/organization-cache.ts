@@ -3,7 +3,7 @@
  * epoch, when its next probe is due. Built when the store opens; every change goes to the row in the same call.
  */
 import type { Access, ProbeAsker } from '../../model/organization';
-import { forgettingPrefix } from '../forgetting';
+import { forgettingName, forgettingPrefix } from '../forgetting';
 import type { Database } from './database';
 
 export interface CachedOrganization {
@@ -62,7 +62,7 @@ export class OrganizationCache {
       organization.wasShown = row.connection_id !== null;
       organization.goneAtMs = JSON.parse(String(row.gone_at)) as number[];
       organization.presentBefore = row.present_before as number | null;
-      organization.isBeingForgotten = forgetting.has(forgettingPrefix + organization.id);
+      organization.isBeingForgotten = forgetting.has(forgettingName(organization.id, organization.epoch));
     }
   }
 
