@@ -49,11 +49,20 @@ test.each([
   expect(isBroken(said(code))).toBe(false);
 });
 
+test.each(['GetNewTransactionId', 'GetNewMultiXactId'])(
+  'a server without numbers for transactions (%s) is the store being away',
+  (routine) => {
+    expect(problemOf(said('54000', { routine })).code).toBe('store.unavailable');
+    expect(isBroken(said('54000', { routine }))).toBe(false);
+  },
+);
+
 test.each([
   ['a value that is none of its type', said('22P02')],
   ['a value that breaks a rule of its table', said('23514')],
   ['two rows of one key', said('23505', { constraint: 'hints_pkey' })],
   ['a statement that is too large', said('54000')],
+  ['a row that is too large', said('54000', { routine: 'RelationGetBufferForTuple' })],
   ['a fault of ours', new TypeError('x of undefined')],
   ['a fault of ours that Node knows', thrownBy(() => Buffer.from(undefined as never))],
   ['a fault of ours at an address', thrownBy(() => new URL('x'))],

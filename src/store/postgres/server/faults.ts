@@ -19,6 +19,12 @@ function codeOf(error: unknown): string | undefined {
   return typeof code === 'string' ? code : undefined;
 }
 
+/** No number is left for a transaction until old rows are vacuumed. The code is that of a row too large: who says it tells them apart. */
+function saysOutOfNumbers(error: unknown): boolean {
+  const { routine } = error as { routine?: unknown };
+  return codeOf(error) === '54000' && /^GetNew(Transaction|MultiXact)Id$/.test(String(routine));
+}
+
 /** What has no SQLSTATE did not come from the server. The system's EPIPE is as long as one. */
 function stateOf(error: unknown): string | undefined {
   const code = codeOf(error);
@@ -90,6 +96,7 @@ export function problemOf(error: unknown): Problem {
     (state === undefined ||
       unavailableClasses.has(state.slice(0, 2)) ||
       unavailableCodes.has(state) ||
+      saysOutOfNumbers(error) ||
       isLost(error));
   return new Problem(unavailable ? 'store.unavailable' : 'store.refused', wordsOf(error), error);
 }
