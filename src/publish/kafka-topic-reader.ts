@@ -12,6 +12,8 @@ import type { TopicReader } from './read-topics';
 import type { Unread } from './target';
 
 const pieceBytesMax = 1_048_576;
+/** So often a piece is asked for while a quota holds this client back; others may use it up. */
+const throttledMax = 10;
 const noReplica = -1;
 const debuggingReplica = -2;
 const noLeader = -1;
@@ -20,7 +22,7 @@ const earliest = '-2';
 
 /**
  * Every method throws what kafkajs throws. A piece has at most 1 MiB, unless one batch is larger; a record whose key has more
- * than 2,048 bytes is none of ours.
+ * than 2,048 bytes is none of ours. While a quota holds this client back a piece is asked for 10 times at most.
  */
 export function makeTopicReader(cluster: Cluster): TopicReader {
   const { brokerPool } = cluster;
@@ -50,16 +52,7 @@ export function makeTopicReader(cluster: Cluster): TopicReader {
         ({ partitionId }) => partitionId === partition,
       );
       const broker = await cluster.findBroker({ nodeId: led?.leader ?? noLeader });
-      const piece = { partition, fetchOffset: nextOffset, maxBytes: pieceBytesMax };
-      const { responses } = await broker.fetch({
-        replicaId: noReplica,
-        isolationLevel: 0,
-        maxWaitTime: withinMs,
-        minBytes: 1,
-        maxBytes: pieceBytesMax,
-        topics: [{ topic, partitions: [piece] }],
-      });
-      const answered = responses.flatMap(({ partitions }) => partitions);
+      const answered = await fetchPiece(broker, { topic, partition, nextOffset }, withinMs);
       const messages = answered
         .flatMap((one) => one.messages)
         .filter(({ offset }) => BigInt(offset) >= BigInt(nextOffset));
@@ -70,6 +63,26 @@ export function makeTopicReader(cluster: Cluster): TopicReader {
       return { topic, partition, nextOffset: next, records: messages.flatMap(foundIn) };
     },
   };
+}
+
+/**
+ * A broker tells a client that is over its quota (`consumer_byte_rate`) how long to wait, and nothing of what it asked for: taken for an
+ * answer, what is there would be called unseen. kafkajs holds back what is asked next for so long.
+ */
+async function fetchPiece(broker: Broker, { topic, partition, nextOffset }: TopicEnd, withinMs: number) {
+  const piece = { partition, fetchOffset: nextOffset, maxBytes: pieceBytesMax };
+  for (let asked = 1; ; asked += 1) {
+    const { responses, clientSideThrottleTime = 0 } = await broker.fetch({
+      replicaId: noReplica,
+      isolationLevel: 0,
+      maxWaitTime: withinMs,
+      minBytes: 1,
+      maxBytes: pieceBytesMax,
+      topics: [{ topic, partitions: [piece] }],
+    });
+    const answered = responses.flatMap(({ partitions }) => partitions);
+    if (answered.length > 0 || clientSideThrottleTime <= 0 || asked === throttledMax) return answered;
+  }
 }
 
 type PartitionMetadata = Metadata['topicMetadata'][number]['partitionMetadata'];

@@ -57,6 +57,8 @@ export interface Broker {
     topics: { topic: string; partitions: { partition: number; fetchOffset: string; maxBytes: number }[] }[];
   }) => Promise<{
     responses: { topicName: string; partitions: { highWatermark: string; messages: Message[] }[] }[];
+    /** Milliseconds for which this connection holds back what it is asked next; absent in the oldest answers. */
+    clientSideThrottleTime?: number;
   }>;
   findGroupCoordinator(request: { groupId: string; coordinatorType: number }): Promise<{
     coordinator: { nodeId: number };
