@@ -19,6 +19,7 @@ import { letGo } from './inbox/let-go';
 import { makeProviderHealth, type ProviderHealth } from './inbox/provider-health';
 import { makeRun, type Run } from './inbox/run';
 import { sightDoubted, unseenDetail } from './inbox/sight-doubted';
+import { makeUnwritten, type Unwritten } from './inbox/unwritten';
 import { whomRefused } from './inbox/whom-refused';
 import type { Answer, ReadCost, ReadDocument } from './model/answer';
 import { wordsIn } from './model/answer-words';
@@ -31,7 +32,14 @@ import { equipmentNamesOf } from './normalize/equipment-names';
 import { documentOf } from './normalize/known-as';
 import { normalizeDocument } from './normalize/normalize';
 import type { Observer } from './observe/observer';
-import { acceptanceLine, attemptLine, type Ended, endedAs, providerLagMs } from './observe/path-lines';
+import {
+  acceptanceLine,
+  attemptLine,
+  type Ended,
+  endedAs,
+  providerLagMs,
+  refusedAs,
+} from './observe/path-lines';
 import { makeOrganizationAccess, type OrganizationAccess } from './organization/access';
 import { draftEvent } from './publish/draft-event';
 import { backoffMs } from './tools/backoff';
@@ -104,6 +112,7 @@ interface Path extends PathDoors {
   settings: PathSettings;
   health: ProviderHealth;
   access: OrganizationAccess;
+  unwritten: Unwritten;
   wakeWork(): void;
   wakeProbes(): void;
 }
@@ -120,7 +129,8 @@ export function makePipeline(doors: PathDoors, settings: PathSettings): Pipeline
   const wakeWork = () => work.wake();
   const wakeProbes = () => probes.wake();
   const access = accessOf(doors, health, wakeWork);
-  const path: Path = { ...doors, settings, health, access, wakeWork, wakeProbes };
+  const unwritten = makeUnwritten(() => void store.hasten().then(wakeWork, failed));
+  const path: Path = { ...doors, settings, health, access, unwritten, wakeWork, wakeProbes };
   const limit = (wanted: number) => (health.coolDownMs(clock.nowMs()) > 0 ? 0 : wanted);
   const work: Run = makeRun<TakenTask>(
     {
@@ -184,10 +194,12 @@ async function attempt(path: Path, task: TakenTask, signal: AbortSignal, left: (
     left();
     await hear(path, task, read.answer);
     const ended = await end(path, task, read.answer, span.traceparent);
+    if (read.answer.kind === 'ok') path.unwritten.wrote();
     observer.attempt(attemptLine(task, read, ended, span.traceparent, clock.nowMs() - startedMs));
     span.end({ outcome: ended.outcome, errorType: read.answer.kind === 'ok' ? null : ended.code });
   } catch (error) {
     tell(path, error);
+    path.unwritten.failed(error);
     span.end({ outcome: 'failed', errorType: 'failed' });
     const { leaseMs, ending } = path.settings;
     const backMs = backoffMs(task.attempts, ending.backoff, ending.random);
@@ -290,22 +302,10 @@ function finished(path: Path, result: FinishResult): Ended {
     case 'unchanged':
       return endedAs('unchanged', result.reason, null);
     case 'refused':
-      return refused(result.reason);
+      return refusedAs(result.reason);
     default:
       if (result.eventIds.length > 0) path.decided();
       return endedAs(result.outcome, result.outcome, null, { eventIds: result.eventIds });
-  }
-}
-
-function refused(reason: (FinishResult & { outcome: 'refused' })['reason']): Ended {
-  switch (reason) {
-    case 'record-too-large':
-    case 'mass-disappearance':
-      return endedAs('quarantined', reason, null, { quarantine: reason });
-    case 'another-resource':
-      return endedAs('quarantined', reason, null, { quarantine: 'malformed-document' });
-    default:
-      return endedAs(reason === 'fenced' ? 'fenced' : 'superseded', reason, null);
   }
 }
 

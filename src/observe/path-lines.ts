@@ -4,7 +4,7 @@
  */
 import type { Answer, ReadCost } from '../model/answer';
 import type { Accepted, Delivery } from '../model/notification';
-import type { TakenTask } from '../model/task';
+import type { FinishResult, TakenTask } from '../model/task';
 import type { Attempt, DeliveryAccepted } from './lines';
 
 /** How an attempt ended, as its wide line tells it. */
@@ -30,6 +30,19 @@ export function endedAs(
     providerLagMs: null,
     ...more,
   };
+}
+
+/** What the store made of a read that it did not take for the resource's. */
+export function refusedAs(reason: (FinishResult & { outcome: 'refused' })['reason']): Ended {
+  switch (reason) {
+    case 'record-too-large':
+    case 'mass-disappearance':
+      return endedAs('quarantined', reason, null, { quarantine: reason });
+    case 'another-resource':
+      return endedAs('quarantined', reason, null, { quarantine: 'malformed-document' });
+    default:
+      return endedAs(reason === 'fenced' ? 'fenced' : 'superseded', reason, null);
+  }
 }
 
 /** How long the provider took from a change to its notification; null where it is not known, or nobody was notified. */

@@ -1,5 +1,6 @@
 // Goal: what the path itself joins. Method: a store and a provider that answer what a case needs, and a clock that is moved.
 import type { Answer } from '../../src/model/answer';
+import { Problem } from '../../src/model/problem';
 import type { Postponed, TakenTask } from '../../src/model/task';
 import { makePipeline, type PathDoors, type PathSettings } from '../../src/pipeline';
 import { makeHandClock } from '../support/hand-clock';
@@ -65,4 +66,60 @@ test.each([
   await clock.advance(1000);
   await attempt(taken(1, storeMs()), failed);
   expect(postponed.map(({ own }) => own)).toEqual([false, true, false]);
+});
+
+test('what waits since the store took no ending is due once it has taken what another read found', async () => {
+  const clock = makeHandClock(0);
+  const document = {
+    body: Buffer.from('{}'),
+    address: `${origin}/equipment/1`,
+    mediaType: '',
+    connectionId: 'c1',
+  };
+  let answer = { kind: 'ok', document } as unknown as Answer;
+  const state = { away: true, hastened: 0 };
+  const store = {
+    take: async () => [{ taskId: 1, address: document.address, attempts: 0, takenAtMs: 0 } as TakenTask],
+    quarantineTask: async () => {
+      if (state.away) throw new Problem('store.unavailable', 'no right');
+      return true;
+    },
+    postpone: async () => {},
+    hasten: async () => {
+      state.hastened += 1;
+      return 1;
+    },
+  };
+  const doors = {
+    store,
+    provider: {
+      read: async () => ({ answer, cost: { calls: 1 } }),
+      sees: () => true,
+      isConnected: () => true,
+    },
+    observer: {
+      startAttempt: () => ({ traceparent: '', end: () => {} }),
+      attempt: () => {},
+      trouble: () => {},
+    },
+    clock,
+  } as unknown as PathDoors;
+  const ending = { backoff: { baseMs: 1, maxMs: 2 }, retryAgeMs: 86_400_000, random: () => 0.5 };
+  const settings = { concurrency: 1, ending, leaseMs: 60_000, settleMs: 0 } as PathSettings;
+  const { work } = makePipeline(doors, settings);
+  const step = async () => {
+    const stepped = work.step();
+    for (let turn = 0; turn < 10; turn += 1) await Promise.resolve();
+    await clock.advance(1000);
+    await stepped;
+    return state.hastened;
+  };
+
+  expect(await step()).toBe(0);
+  state.away = false;
+  // What the provider fails with says nothing of what was read.
+  [answer, doors.provider.learnedSince] = [failed, () => null];
+  expect(await step()).toBe(0);
+  answer = { kind: 'ok', document } as unknown as Answer;
+  expect([await step(), await step()]).toEqual([1, 1]);
 });
