@@ -203,7 +203,7 @@ async function attempt(path: Path, task: TakenTask, signal: AbortSignal, left: (
     span.end({ outcome: 'failed', errorType: 'failed' });
     const { leaseMs, ending } = path.settings;
     const backMs = backoffMs(task.attempts, ending.backoff, ending.random);
-    await letGo(task, error, { leaseMs, backMs }, path, signal);
+    await letGo(task, error, { leaseMs, backMs, takesAgain: path.unwritten.takesAgain }, path, signal);
   }
 }
 

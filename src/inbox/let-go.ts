@@ -19,13 +19,13 @@ const againMs = 1000;
 
 /**
  * A call that the store refused: an operator looks at it. A store that was away, or a fault of ours: once it is back, it
- * waits for `backMs`, where the store is at fault no longer than what waits for the provider. Tries until the lease is
- * over or `signal` aborts. Never throws.
+ * waits for `backMs`, where the store is at fault no longer than what waits for the provider, and not at all once that has taken what
+ * another read found (`takesAgain`). Tries until the lease is over or `signal` aborts. Never throws.
  */
 export async function letGo(
   task: TakenTask,
   error: unknown,
-  times: { leaseMs: number; backMs: number },
+  times: { leaseMs: number; backMs: number; takesAgain(): boolean },
   { store, clock }: LetGoDoors,
   signal: AbortSignal,
 ): Promise<void> {
@@ -43,7 +43,7 @@ export async function letGo(
     }
     const waits = { ...held, own: false, agedMs: 0 };
     if (isProblem(error)) {
-      const dueInMs = Math.min(times.backMs, sharedWaitMsMax);
+      const dueInMs = times.takesAgain() ? 0 : Math.min(times.backMs, sharedWaitMsMax);
       return store.postpone({ ...waits, dueInMs, code: 'store-away', detail: error.message });
     }
     const detail = error instanceof Error ? error.name : null;

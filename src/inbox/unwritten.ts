@@ -7,6 +7,8 @@ export interface Unwritten {
   /** What was found could not be written; only a store that is away is meant. */
   failed(error: unknown): void;
   wrote(): void;
+  /** It took something since the last failure. */
+  takesAgain(): boolean;
 }
 
 /** `over` is called once for all that failed before. Never throws but what that throws. */
@@ -21,5 +23,6 @@ export function makeUnwritten(over: () => void): Unwritten {
       isAny = false;
       over();
     },
+    takesAgain: () => !isAny,
   };
 }

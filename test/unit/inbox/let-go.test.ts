@@ -23,8 +23,8 @@ function stage(failures: ProblemCode[] = []) {
     quarantineTask: verb('quarantineTask'),
   };
   const cut = new AbortController();
-  const begin = (error: unknown, backMs = 700) =>
-    letGo(task, error, { leaseMs: 5000, backMs }, { store, clock }, cut.signal);
+  const begin = (error: unknown, backMs = 700, takesAgain = () => false) =>
+    letGo(task, error, { leaseMs: 5000, backMs, takesAgain }, { store, clock }, cut.signal);
   return { calls, clock, cut, begin };
 }
 
@@ -47,6 +47,18 @@ test('a store that takes no endings has the provider asked less and less, at lea
   await clock.advance(1000);
   await done;
   expect(calls).toEqual([['postpone', { ...waits, dueInMs: 30_000 }]]);
+});
+
+test('a store that has taken what another read found since then has the task due at once, but for a fault of ours', async () => {
+  const { calls, clock, begin } = stage();
+  const done = [begin(away, 90_000, () => true), begin(new TypeError('x of undefined'), 90_000, () => true)];
+  await clock.advance(1000);
+  await Promise.all(done);
+  const fault = { ...waits, dueInMs: 90_000, code: 'fault', detail: 'TypeError' };
+  expect(calls).toEqual([
+    ['postpone', { ...waits, dueInMs: 0 }],
+    ['postpone', fault],
+  ]);
 });
 
 test('it is tried until the lease is over, and no longer', async () => {
