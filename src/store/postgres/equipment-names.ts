@@ -30,15 +30,22 @@ async function nameEquipment(context: Context, pieces: EquipmentNames[]): Promis
      SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[])
      ON CONFLICT (id, side, organization_id) DO UPDATE SET
        principal_id = excluded.principal_id, erid = excluded.erid, serial_number = excluded.serial_number`,
-    records.map(({ side }) => side),
-    records.map(({ id }) => id),
-    records.map(({ organizationId }) => organizationId),
-    records.map(({ principalId }) => principalId),
-    records.map(({ erid }) => erid),
-    records.map(({ serialNumber }) => serialNumber),
+    ...columnsOf(records),
     records.map(({ resourceId }) => resourceId),
   );
   return known;
+}
+
+/** A list for each of the columns, but for which resource they name. */
+function columnsOf(pieces: EquipmentNames[]): (string | null)[][] {
+  return [
+    pieces.map(({ side }) => side),
+    pieces.map(({ id }) => id),
+    pieces.map(({ organizationId }) => organizationId),
+    pieces.map(({ principalId }) => principalId),
+    pieces.map(({ erid }) => erid),
+    pieces.map(({ serialNumber }) => serialNumber),
+  ];
 }
 
 const lock = `pg_advisory_xact_lock(${lockNumbers.equipmentNames})`;
@@ -57,12 +64,7 @@ async function lockWhereNew({ database }: Context, pieces: EquipmentNames[]): Pr
            AND e.principal_id IS NOT DISTINCT FROM coalesce(n.principal_id, e.principal_id)
            AND e.erid IS NOT DISTINCT FROM coalesce(n.erid, e.erid)
            AND e.serial_number IS NOT DISTINCT FROM coalesce(n.serial_number, e.serial_number)) IS NULL)`,
-    pieces.map(({ side }) => side),
-    pieces.map(({ id }) => id),
-    pieces.map(({ organizationId }) => organizationId),
-    pieces.map(({ principalId }) => principalId),
-    pieces.map(({ erid }) => erid),
-    pieces.map(({ serialNumber }) => serialNumber),
+    ...columnsOf(pieces),
   );
   return rows.length > 0;
 }
