@@ -191,16 +191,21 @@ class OutboxRelay implements Relay {
     const isSpent = spent || outcomes.length < round.length;
     const isWhole = failures.length === 0 && !isSpent && !isBehind;
     if (isSpent) await this.lead.discard();
-    if (sentRows.length > 0) {
-      this.trouble.over();
-      await this.beginMark();
-      if (!isWhole) await this.marked();
-      this.hooks.sent?.(sentRows, tookMs);
+    if (sentRows.length > 0) this.trouble.over();
+    try {
+      if (sentRows.length > 0) {
+        await this.beginMark();
+        if (!isWhole) await this.marked();
+        this.hooks.sent?.(sentRows, tookMs);
+      }
+    } finally {
+      // Also where the store did not take the marks: who was fenced reads on before it sends again.
+      for (const [{ topic, rows }, { code }] of failures)
+        this.hooks.failed?.(topic, code, rows.length, tookMs);
+      const written = new Set(sentRows.map(({ topic }) => topic));
+      await this.setBack(failures, startedMs, written);
+      this.faults.sent(written, new Set(failures.map(([{ topic }]) => topic)));
     }
-    for (const [{ topic, rows }, { code }] of failures) this.hooks.failed?.(topic, code, rows.length, tookMs);
-    const written = new Set(sentRows.map(({ topic }) => topic));
-    await this.setBack(failures, startedMs, written);
-    this.faults.sent(written, new Set(failures.map(([{ topic }]) => topic)));
     return isWhole;
   }
 

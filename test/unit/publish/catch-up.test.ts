@@ -175,6 +175,22 @@ test('who is fenced though it leads its own store reads the topics on before it 
   expect([state.reads, target.calls.slice(0, 5)]).toEqual([2, ['open', 'send', 'discard', 'open', 'send']]);
 });
 
+test('who is fenced reads the topics on, also where the store does not take what else the send wrote', async () => {
+  const { outbox, target, relay, state } = setUp({ unread: [], denied: [], ends: [] });
+  for (const topic of ['t', 'u']) outbox.add({ topic, key: 'a' });
+  target.script = [
+    async (batches) => {
+      outbox.failing.add('markSent');
+      const { outcomes } = await failAll('fenced', 'INVALID_PRODUCER_EPOCH')(batches.slice(1));
+      return { outcomes: [...target.write(batches.slice(0, 1)), ...outcomes], spent: true };
+    },
+  ];
+  await expect(relay.step()).rejects.toThrow('told to fail');
+  outbox.failing.clear();
+  await relay.step();
+  expect(state.reads).toBe(2);
+});
+
 test('a topic that may not be read is looked at once a minute, and told since it was met', async () => {
   const state = { left: { unread: [], denied: ['t'], ends: [] } as LeftUnread };
   const { catchUp, runAt, time } = makeTimed(async () => state.left, makeEnds());
