@@ -58,7 +58,7 @@ function indent(text: string, by: string): string {
 }
 
 /** Words into lines of at most `width`, each after four spaces; a word that is longer stands alone. */
-export function wrap(text: string, width: number): string[] {
+function wrap(text: string, width: number): string[] {
   const lines: string[] = [];
   let line = '';
   for (const word of text.split(/\s+/)) {

@@ -26,14 +26,14 @@ const movedTo = z
   .describe('Only when deleted: the organization to which the resource has moved.');
 
 // Of the facts none is required of a whole value, because the value of a `deleted` event has none.
-export const equipmentSchema = z
+const equipmentSchema = z
   .object({ ...common, movedTo, ...equipmentFacts.partial({ category: true }).shape })
   .meta({
     title: 'Equipment',
     description: 'A machine or an implement of an organization. A deleted one has no facts.',
   });
 
-export const fieldOperationSchema = z
+const fieldOperationSchema = z
   .object({ ...common, movedTo, ...fieldOperationFacts.partial({ fieldOperationType: true }).shape })
   .meta({
     title: 'Field operation',
@@ -42,7 +42,7 @@ export const fieldOperationSchema = z
 
 const access = z.enum(['active', 'terms-required', 'not-connected', 'reauthorize']);
 
-export const organizationAccessSchema = z
+const organizationAccessSchema = z
   .object({
     ...common,
     name: z.string().nullish().describe("The organization's name, as last learned."),

@@ -11,13 +11,7 @@ import { contentHashOf, wireHashOf } from './identity';
 import { asRecord, Fault, type FaultCode, ownValue, type Reading, wrongType } from './reading';
 import type { ResourceFacts } from './resource-facts';
 
-export {
-  checkEventValue,
-  equipmentSchema,
-  eventSchemas,
-  fieldOperationSchema,
-  organizationAccessSchema,
-} from './event-schemas';
+export { checkEventValue, eventSchemas } from './event-schemas';
 export type { FaultCode } from './reading';
 
 /** Rises with every change of this room that makes another document of the same wire facts. */

@@ -290,7 +290,7 @@ export function postponeProbe(
 }
 
 /** The time until the next probe doubles, up to its bound, until an answer says that it is active. */
-export function doubleIntervalMs(context: Context, { id }: CachedOrganization): number {
+function doubleIntervalMs(context: Context, { id }: CachedOrganization): number {
   const { probeMs, probeMsMax } = context.settings;
   const row = context.database.get(
     `UPDATE organizations SET probe_interval_ms = min(?, coalesce(probe_interval_ms * 2, ?)) WHERE id = ?
