@@ -33,7 +33,8 @@ export interface CatchUp {
   isWaiting(): boolean;
   /** When the next attempt is; null when all was read. */
   nextMs(): number | null;
-  conditions(): Condition[];
+  /** As of then, or now. */
+  conditions(asOfMs?: number): Condition[];
   /** What the store must know as long as it is the same: its ends when all was read, and those that were noted since. */
   ends(): TopicEnd[];
   noted(ends: TopicEnd[]): void;
@@ -110,7 +111,7 @@ export function makeCatchUp(
     held: left.held,
     isWaiting: () => left.held().some(({ refused }) => refused === undefined),
     nextMs: () => (Number.isFinite(againAtMs) ? againAtMs : null),
-    conditions: () => left.conditions(clock.steadyMs()),
+    conditions: (asOfMs = clock.steadyMs()) => left.conditions(asOfMs),
     ends: () => [...noted.values()],
     noted: note,
     follows(place, success) {

@@ -3,13 +3,15 @@
  * fixed transactional id, one produce request to one broker. Sequences, repetition and the meaning of answers must not
  * be here; how records are read is in kafka-topic-reader.ts.
  */
+import type { Clock } from '../tools/clock';
 import { type ClusterTimes, clientConfig, type KafkaSettings } from './client-config';
 import { makeTopicReader } from './kafka-topic-reader';
-import { type Broker, errorName, makeInnerCluster } from './kafkajs-inside';
+import { type Broker, errorName, makeInnerCluster, type ProduceAnswer } from './kafkajs-inside';
 import type { WireBatch } from './produce-body';
 import type { TopicReader } from './read-topics';
 import { makeSockets, type SocketRequest } from './sockets';
 import type { BrokerAddress } from './target';
+import { makeThrottle } from './throttle';
 
 export interface PartitionState {
   /** A node id, -1 while there is none. */
@@ -66,6 +68,8 @@ export interface KafkaCluster extends TopicReader {
   addressOf(node: number): BrokerAddress | null;
   /** One request to one broker, waiting for all in-sync replicas. Throws what kafkajs throws when no answer came. */
   produce(node: number, epoch: ProducerEpoch, batches: WireBatch[]): Promise<PartitionAnswer[]>;
+  /** For how long a quota holds back what is produced next, as brokers last told; 0 where none does. */
+  heldBackMs(): number;
   /** Ends politely; waits as long as brokers do. */
   end(): Promise<void>;
   /** Ends at once: what was asked fails now. */
@@ -76,7 +80,10 @@ const transactionCoordinator = 1;
 const metadataMaxAgeMs = 60_000;
 
 /** Throws `publish.refused` for another kafkajs; every other method throws what kafkajs throws. */
-export function makeCluster(settings: KafkaSettings, times: ClusterTimes): KafkaCluster {
+export function makeCluster(
+  settings: KafkaSettings,
+  times: ClusterTimes & { clock: Pick<Clock, 'steadyMs'> },
+): KafkaCluster {
   const sockets = makeSockets();
   const cluster = makeInnerCluster({
     ...clientConfig(settings, times),
@@ -85,6 +92,7 @@ export function makeCluster(settings: KafkaSettings, times: ClusterTimes): Kafka
   });
   const { brokerPool } = cluster;
   let asked = 0;
+  const throttle = makeThrottle(times.clock);
   /** Who answered before, if still connected: the client calls a broker connected that has said nothing yet. */
   const answering = () =>
     brokerPool.seedBroker?.isConnected() ? brokerPool.seedBroker : brokerPool.findConnectedBroker();
@@ -141,7 +149,7 @@ export function makeCluster(settings: KafkaSettings, times: ClusterTimes): Kafka
     },
     async produce(node, { producerId, producerEpoch }, batches) {
       const broker = await cluster.findBroker({ nodeId: node });
-      const { topics } = await broker.produce({
+      const answer = await broker.produce({
         producerId,
         producerEpoch,
         batches,
@@ -149,18 +157,25 @@ export function makeCluster(settings: KafkaSettings, times: ClusterTimes): Kafka
         timeoutMs: Math.ceil(times.requestTimeoutMs * 0.8),
         timestampMs: Date.now(),
       });
-      return topics.flatMap(({ topicName, partitions }) =>
-        partitions.map(({ partition, errorCode, baseOffset }) => ({
-          topic: topicName,
-          partition,
-          code: errorName(errorCode),
-          firstOffset: baseOffset,
-        })),
-      );
+      // Such an answer comes at once, and what follows it on its connection is not read before (KIP-219).
+      throttle.told(answer.clientSideThrottleTime ?? 0);
+      return answersOf(answer);
     },
+    heldBackMs: throttle.leftMs,
     end: () => cluster.disconnect(),
     destroy: () => sockets.destroyAll(),
   };
+}
+
+function answersOf({ topics }: ProduceAnswer): PartitionAnswer[] {
+  return topics.flatMap(({ topicName, partitions }) =>
+    partitions.map(({ partition, errorCode, baseOffset }) => ({
+      topic: topicName,
+      partition,
+      code: errorName(errorCode),
+      firstOffset: baseOffset,
+    })),
+  );
 }
 
 const topicResource = 2;

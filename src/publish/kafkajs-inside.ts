@@ -26,6 +26,8 @@ export interface ProduceAnswer {
     topicName: string;
     partitions: { partition: number; errorCode: number; baseOffset: string }[];
   }[];
+  /** Milliseconds for which this connection holds back what it is asked next. */
+  clientSideThrottleTime?: number;
 }
 
 export interface Message {

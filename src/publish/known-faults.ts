@@ -29,6 +29,8 @@ export interface KnownFaults extends Told {
   sends(): void;
   /** Of some topics a record was acknowledged; of some, and perhaps the same, one could not be written. */
   sent(written: ReadonlySet<string>, failed: ReadonlySet<string>): void;
+  /** Nothing is sent for a while, though it could be: what failed before goes on to be told as now, until more is known. */
+  heldBack(): void;
   /** All that was picked could be written; `drained`: and nothing unsent is left outside those that are held. */
   couldWriteBut(held: HeldPartition[], drained: boolean): void;
   /** Another may lead: what is told of topics goes on to be, until one does. Before what was met is forgotten. */
@@ -60,6 +62,9 @@ export function makeKnownFaults(
   /** Whether this relay leads, and all that it last found unsent could be written: but for what its topic alone refuses, and at all. */
   let could = { kafka: false, all: false };
 
+  /** Since when nothing is tried that could be; null while all is. */
+  let heldBackSinceMs: number | null = null;
+
   const isWell = (topic: string) => well.has(topic) || (others !== null && !others.has(topic));
 
   const untilKnown = () =>
@@ -70,7 +75,8 @@ export function makeKnownFaults(
   /** Of each topic what is known best: what a send met, then what a reading did, then what was told before. */
   const byTopic = () => {
     const known = new Map<string | undefined, Condition[]>();
-    for (const part of [setbacks.conditions(clock.steadyMs()), catchUp.conditions(), untilKnown()])
+    const asOfMs = heldBackSinceMs ?? clock.steadyMs();
+    for (const part of [setbacks.conditions(asOfMs), catchUp.conditions(asOfMs), untilKnown()])
       for (const [topic, some] of Map.groupBy(part, ({ labels }) => labels?.topic))
         if (!known.has(topic)) known.set(topic, some);
     return [...known.values()].flat();
@@ -86,13 +92,18 @@ export function makeKnownFaults(
       could = { kafka: false, all: false };
     },
     sent(written, failed) {
+      heldBackSinceMs = null;
       for (const topic of written) well.add(topic);
       for (const topic of failed) {
         well.delete(topic);
         others?.add(topic);
       }
     },
+    heldBack() {
+      heldBackSinceMs = clock.steadyMs();
+    },
     couldWriteBut(held, drained) {
+      heldBackSinceMs = null;
       if (drained) others = new Set(held.map(({ topic }) => topic));
       const isOfTopics = catchUp.held().every(({ refused }) => refused !== undefined);
       could = { kafka: isOfTopics && setbacks.unavailable() === null, all: held.length === 0 };
@@ -104,6 +115,7 @@ export function makeKnownFaults(
       well.clear();
       others = null;
       could = { kafka: false, all: false };
+      heldBackSinceMs = null;
     },
     leave() {
       told = [];

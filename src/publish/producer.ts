@@ -29,9 +29,13 @@ interface Sending {
   outcome: Outcome | null;
 }
 
+/** What is held back for longer goes on with another client, which no broker holds back yet. */
+const heldBackMsMax = 600_000;
+
 /** Numbers of a partition go round. */
 const sequences = 2 ** 31;
 
+/** What it tells of a quota is 10 minutes at most. */
 export function makeProducer(
   cluster: KafkaCluster,
   epoch: ProducerEpoch,
@@ -70,7 +74,8 @@ export function makeProducer(
     await attempt(sendings);
     for (const pauseMs of options.repeatAfterMs) {
       const again = sendings.filter(worthRepeating);
-      if (again.length === 0) return;
+      // Repeated behind a quota they would be taken for what nobody answers.
+      if (again.length === 0 || cluster.heldBackMs() > 0) return;
       await options.wait(pauseMs);
       // When even the metadata cannot be had, what is known of it is as good as before.
       await cluster.refresh().catch(() => {});
@@ -83,13 +88,22 @@ export function makeProducer(
       const sendings = batches.map((batch): Sending => ({ batch, wire: null, outcome: null }));
       return {
         ended: sendAll(sendings),
-        result: () => ({
-          outcomes: sendings.map(({ outcome }) => outcome ?? failure(timedOut, 'no answer in time')),
-          spent: sendings.some(({ wire, outcome }) => wire !== null && outcome?.sent !== true),
-        }),
+        result() {
+          const outcomes = sendings.map(({ outcome }) => outcome ?? failure(timedOut, 'no answer in time'));
+          if (sendings.some(isUnsure)) return { outcomes, spent: true };
+          const heldBackMs = cluster.heldBackMs();
+          if (heldBackMs === 0) return { outcomes, spent: false };
+          const spent = heldBackMs > heldBackMsMax;
+          return { outcomes, spent, heldBackMs: Math.min(heldBackMs, heldBackMsMax) };
+        },
       };
     },
   };
+}
+
+/** A broker may have it, and did not say so. */
+function isUnsure({ wire, outcome }: Sending): boolean {
+  return wire !== null && outcome?.sent !== true;
 }
 
 /** Only what a broker may have is repeated here; what never left this process waits for the next send. */

@@ -44,6 +44,10 @@ export interface RelayHooks {
   failed?(topic: string, code: string, rows: number, tookMs: number): void;
   /** The target could not be opened, or the topics not be read. */
   unopened?(code: string, detail: string): void;
+  /** A quota of the far side holds back what is sent next, for so long from now; `again`: as it did less than a minute before. */
+  heldBack?(forMs: number, again: boolean): void;
+  /** No quota has held anything back for a minute; since it began, so much was waited. */
+  letGo?(waitedMs: number): void;
   /** The producer was given up: what it did not acknowledge is sent again by the next. */
   discarded?(): void;
 }

@@ -7,6 +7,7 @@
 import type { OutboxRow } from '../model/event';
 import type { HeldPartition, Outbox } from '../model/store';
 import { type CatchUp, makeCatchUp } from './catch-up';
+import { type HeldBack, makeHeldBack } from './held-back';
 import { type KnownFaults, makeKnownFaults, type Told } from './known-faults';
 import { Lead } from './lead';
 import { type Lease, makeLease } from './lease';
@@ -58,6 +59,7 @@ class OutboxRelay implements Relay {
   private readonly marks: Marks;
   private readonly trouble: Trouble;
   private readonly faults: KnownFaults;
+  private readonly heldBack: HeldBack;
   private readonly lead: Lead;
   private readonly closing = new AbortController();
   private turn: Promise<unknown> = Promise.resolve();
@@ -80,6 +82,7 @@ class OutboxRelay implements Relay {
     this.catchUp = makeCatchUp(target, options.ends, options);
     this.marks = makeMarks(outbox);
     this.trouble = makeTrouble(options);
+    this.heldBack = makeHeldBack(options.clock, hooks);
     const { lease, setbacks, catchUp, marks, trouble } = this;
     this.faults = makeKnownFaults({ setbacks, catchUp, trouble }, options);
     const parts = { outbox, target, lease, setbacks, catchUp, marks, trouble };
@@ -118,6 +121,7 @@ class OutboxRelay implements Relay {
   }
 
   private async takeTurn(): Promise<'worked' | 'empty' | 'waiting'> {
+    this.heldBack.look();
     if (this.closing.signal.aborted || !(await this.lead.take())) return 'waiting';
     await this.mark();
     const held = [...this.setbacks.held(this.nowMs()), ...this.catchUp.held()];
@@ -179,7 +183,7 @@ class OutboxRelay implements Relay {
   private async send(round: Batch[]): Promise<boolean> {
     if (!(await this.lead.mayGoOn())) return false;
     const startedMs = this.nowMs();
-    const { outcomes, spent } = await this.lease.during(this.target.send(round));
+    const { outcomes, spent, heldBackMs = 0 } = await this.lease.during(this.target.send(round));
     // Held up beyond the lease: another may have sent since, and what is newest is no longer ours to say.
     if (!this.lease.isHeld()) {
       await this.lead.stepDown();
@@ -205,8 +209,16 @@ class OutboxRelay implements Relay {
       const written = new Set(sentRows.map(({ topic }) => topic));
       await this.setBack(failures, startedMs, written);
       this.faults.sent(written, new Set(failures.map(([{ topic }]) => topic)));
+      if (heldBackMs > 0) this.holdBack(heldBackMs);
     }
-    return isWhole;
+    return isWhole && heldBackMs === 0;
+  }
+
+  /** Nothing is sent before the far side takes it: in a send it would wait until that is taken for an outage. The lease is kept. */
+  private holdBack(forMs: number): void {
+    this.trouble.holdBack(forMs);
+    this.faults.heldBack();
+    this.heldBack.began(forMs);
   }
 
   /** Notes what was written of a round. `isBehind`: some of it stands where it does not follow what was read. */

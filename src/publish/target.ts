@@ -53,6 +53,8 @@ export interface SendResult {
   outcomes: Outcome[];
   /** True when this producer must not send again: what it failed to send may still arrive, or its numbering is off. */
   spent: boolean;
+  /** For how long a quota of the far side holds back what is sent next: 10 minutes at most. Absent where none does. */
+  heldBackMs?: number;
 }
 
 /** What becomes of a batch without an outcome. */

@@ -23,6 +23,8 @@ export interface Trouble {
   pause(bounds: BackoffBounds, detail: string): void;
   /** Nothing is tried for so long. */
   wait(forMs: number): void;
+  /** The same, but that is no time in which nothing could be written. */
+  holdBack(forMs: number): void;
   /** Until when nothing is to be done. */
   untilMs(): number;
   isPausing(): boolean;
@@ -71,6 +73,10 @@ export function makeTrouble(options: RelayOptions): Trouble {
     },
     wait(forMs) {
       resumeAtMs = nowMs() + forMs;
+    },
+    holdBack(forMs) {
+      resumeAtMs = nowMs() + forMs;
+      wellAtMs = resumeAtMs;
     },
     untilMs: () => standsBackUntilMs ?? resumeAtMs,
     isPausing: () => nowMs() < resumeAtMs,

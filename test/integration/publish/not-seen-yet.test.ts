@@ -70,7 +70,7 @@ describeWithNeighbour('Kafka', kafkaAvailable(), 'a record that nobody can see y
 
   /** Neither the leader of the topic nor whoever gives out the relay's epochs. */
   async function bystander(): Promise<number> {
-    const inner = makeCluster(kafka(), times);
+    const inner = makeCluster(kafka(), { ...times, clock });
     await inner.connect();
     await inner.learn([live]);
     const busy = [

@@ -21,6 +21,7 @@ class ScriptedCluster {
   refreshes = 0;
   topics = new Map<string, TopicState>();
   onRefresh = () => {};
+  heldBackForMs = 0;
 
   constructor() {
     this.lead('t', [1, 2, 1]);
@@ -35,6 +36,10 @@ class ScriptedCluster {
 
   topicState(topic: string): TopicState | null {
     return this.topics.get(topic) ?? null;
+  }
+
+  heldBackMs(): number {
+    return this.heldBackForMs;
   }
 
   async refresh(): Promise<void> {
@@ -187,6 +192,38 @@ test('one broker that is gone takes nothing of another with it', async () => {
     { sent: false, kind: 'retry', code: 'CONNECTION', detail: describeError(gone).detail },
     { sent: true, firstOffset: '40' },
   ]);
+});
+
+test('for how long a quota holds back what is sent next is told with what was written', async () => {
+  const cluster = new ScriptedCluster();
+  const { send } = producerOn(cluster);
+  expect(await send([batch(0)])).not.toHaveProperty('heldBackMs');
+  cluster.heldBackForMs = 40_000;
+  expect(await send([batch(0)])).toMatchObject({
+    outcomes: [{ sent: true }],
+    spent: false,
+    heldBackMs: 40_000,
+  });
+});
+
+test('held back for longer than ten minutes, another producer is to go on after those', async () => {
+  const cluster = new ScriptedCluster();
+  const { send } = producerOn(cluster);
+  cluster.heldBackForMs = 600_000;
+  expect(await send([batch(0)])).toMatchObject({ spent: false, heldBackMs: 600_000 });
+  cluster.heldBackForMs = 600_001;
+  expect(await send([batch(0)])).toMatchObject({ spent: true, heldBackMs: 600_000 });
+});
+
+test('nothing is repeated inside a send behind a quota, and a producer that is spent waits for none', async () => {
+  const cluster = new ScriptedCluster();
+  const { send, waits } = producerOn(cluster);
+  cluster.heldBackForMs = 40_000;
+  cluster.replies = [answering({ 0: 'NOT_LEADER_FOR_PARTITION' })];
+  const result = await send([batch(0)]);
+  expect(result).toMatchObject({ outcomes: [{ code: 'NOT_LEADER_FOR_PARTITION' }], spent: true });
+  expect(result).not.toHaveProperty('heldBackMs');
+  expect([cluster.requests.length, waits]).toEqual([1, []]);
 });
 
 test('what heals in a moment is repeated under the same numbers, at the leader of then', async () => {
