@@ -11,6 +11,7 @@ import type { Clock } from '../tools/clock';
 import { groupByPartition, planRounds, type RoundBounds } from './plan-rounds';
 import type { ReplayHold } from './replay-hold';
 import type { Batch, Failure, PublishTarget } from './target';
+import { makeThrottle, type Throttle } from './throttle';
 import { makeWidths } from './widths';
 
 export interface HistorySender {
@@ -44,6 +45,8 @@ const partitionBytesMax = 917_504;
 const rowsMax = 500;
 const bytesMax = 4_194_304;
 const attemptsMax = 6;
+/** How often whoever waits for a quota looks whether it may still send. */
+const holdLookMs = 1000;
 const backoff: BackoffBounds = { baseMs: 200, maxMs: 5000 };
 
 /**
@@ -73,7 +76,7 @@ export function chunksOf(events: SelectedEvent[]): SelectedEvent[][] {
  */
 export function makeHistorySender({ liveTopics, exists, target: make, clock }: HistoryDoors): HistorySender {
   let open: { topic: string; target: PublishTarget } | null = null;
-  const bounds = makeTopicBounds();
+  const [bounds, throttle] = [makeTopicBounds(), makeThrottle(clock)];
 
   /** After the epoch the lease is confirmed: whoever was replaced meanwhile has fenced its successor, but sends nothing. */
   async function opened(topic: string, hold: SendHold): Promise<PublishTarget> {
@@ -103,8 +106,9 @@ export function makeHistorySender({ liveTopics, exists, target: make, clock }: H
     );
     const { sent, tooLarge }: SentHistory = { sent: [], tooLarge: [] };
     for (const round of planRounds(groups, bounds.of(topic))) {
-      hold.check();
-      const { outcomes, spent } = await target.send(round);
+      await waitOut(throttle, hold, clock);
+      const { outcomes, spent, heldBackMs = 0 } = await target.send(round);
+      throttle.told(heldBackMs);
       // Held up beyond the lease: another may have sent since, and has noted more than this one may.
       hold.check();
       const failures: Failed[] = [];
@@ -152,6 +156,15 @@ export function makeHistorySender({ liveTopics, exists, target: make, clock }: H
     },
     close,
   };
+}
+
+/** Throws what `hold` throws, within a second. */
+async function waitOut(throttle: Throttle, hold: SendHold, clock: Clock): Promise<void> {
+  hold.check();
+  for (let leftMs = throttle.leftMs(); leftMs > 0; leftMs = throttle.leftMs()) {
+    await clock.wait(Math.min(leftMs, holdLookMs));
+    hold.check();
+  }
 }
 
 /** A batch that is not known to be written, and what comes next: fewer rows at a time, the same again, what is behind it, or the end. */

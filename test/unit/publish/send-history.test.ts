@@ -182,6 +182,33 @@ describe('a piece that is sent', () => {
     expect((await sending).sent).toHaveLength(1);
   });
 
+  test('waits for a quota between two sends, however short of attempts, and no longer than it may send', async () => {
+    const { sender, clock } = senderOf([{ ...took('0'), heldBackMs: 40_000 }, took('1')]);
+    let isHeld = true;
+    const hold = {
+      check: () => {
+        if (!isHeld) throw new Error('it lapsed');
+      },
+      confirm: async () => {},
+    };
+    await sender.send('history', rowsOf(1), hold);
+    let over = false;
+    const second = sender.send('history', rowsOf(1), hold).then(() => {
+      over = true;
+    });
+    for (let passed = 0; passed < 39; passed += 1) await clock.advance(1_000);
+    expect(over).toBe(false);
+    await clock.advance(1_000);
+    await second;
+    const stopped = senderOf([{ ...took('0'), heldBackMs: 40_000 }]);
+    await stopped.sender.send('history', rowsOf(1), hold);
+    const ended = expect(stopped.sender.send('history', rowsOf(1), hold)).rejects.toThrow('it lapsed');
+    await stopped.clock.advance(5_000);
+    isHeld = false;
+    await stopped.clock.advance(1_000);
+    await ended;
+  });
+
   test('is given up for one event that is refused for what is in it, which is named', async () => {
     const refuse = (batches: Batch[]) => batches.map(({ rows }) => rows.some(({ row }) => row === 5));
     const target = () =>
