@@ -11,6 +11,7 @@ const uncounted: Metrics = {
   attempt: nothing,
   providerCall: nothing,
   sent: nothing,
+  throttled: nothing,
   alertPost: nothing,
   setAside: nothing,
   syncEnded: nothing,

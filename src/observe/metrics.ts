@@ -21,7 +21,7 @@ import type {
   Sent,
 } from './lines';
 import { alertSinks, messagingSystems, places, postOutcomes, securityReasons } from './lines';
-import { makeTally } from './tally';
+import { makeTally, makeTotal } from './tally';
 
 export interface Metrics {
   deliveryAccepted(line: DeliveryAccepted): void;
@@ -35,6 +35,7 @@ export interface Metrics {
   /** The only way in which quarantine is counted. */
   setAside(reason: QuarantineReason): void;
   syncEnded(line: Pick<SyncEnd, 'outcome'>): void;
+  throttled(forMs: number): void;
   listingRefused(): void;
   fault(place: Place): void;
   /** Stops what measures in the background. */
@@ -74,12 +75,13 @@ export function makeMetrics(meter: Meter, gauges: Gauges, linesDropped = () => 0
     'outcome',
     ['published', 'unchanged', 'postponed', 'quarantined'],
   );
-  let unknownFields = 0;
-  meter
-    .createObservableCounter('tramline.unknown_fields', {
-      description: 'Fields and unit ids that are not known, each once in each document that an attempt read.',
-    })
-    .addCallback((result) => result.observe(unknownFields));
+  const unknownFields = makeTotal(meter, 'tramline.unknown_fields', {
+    description: 'Fields and unit ids that are not known, each once in each document that an attempt read.',
+  });
+  const throttled = makeTotal(meter, 'tramline.kafka_throttled', {
+    description: 'Time for which a quota of the brokers holds sends back, counted when that begins.',
+    unit: 's',
+  });
   meter
     .createObservableCounter('tramline.log_lines_dropped', {
       description: 'Log lines that standard output did not take and that found no room to wait.',
@@ -120,7 +122,7 @@ export function makeMetrics(meter: Meter, gauges: Gauges, linesDropped = () => 0
       attempts.add(1, line.outcome);
       processed(line);
       if (line.providerLagMs !== null) lag.record(line.providerLagMs / 1000);
-      unknownFields += line.unknownFields?.length ?? 0;
+      unknownFields.add(line.unknownFields?.length ?? 0);
       if (line.quarantine === 'address-refused') deliveries.security.add(1, 'address-refused');
     },
     providerCall: provider,
@@ -129,6 +131,7 @@ export function makeMetrics(meter: Meter, gauges: Gauges, linesDropped = () => 0
     syncEnded: ({ outcome }) => syncs.add(1, outcome),
     listingRefused: () => deliveries.security.add(1, 'address-refused'),
     setAside: (reason) => quarantined.add(1, reason),
+    throttled: (forMs) => throttled.add(forMs / 1000),
     fault: (place) => faults.add(1, place),
     stop,
   };

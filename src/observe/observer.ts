@@ -46,6 +46,8 @@ export interface Observer {
   syncEnded(line: SyncEnd): void;
   /** The gate refused the address of a page of a listing. */
   listingRefused(): void;
+  /** For so long from now a quota of the brokers holds sends back. */
+  throttled(forMs: number): void;
   /** Something was put into quarantine, as the store tells it. */
   setAside(reason: QuarantineReason): void;
   fault(place: Place, error: unknown): void;
@@ -122,6 +124,7 @@ export function makeObserver(options: ObserverOptions): Observer {
       log.syncEnded(line);
     },
     listingRefused: metrics.listingRefused,
+    throttled: metrics.throttled,
     setAside: metrics.setAside,
     fault: (place, error) => {
       metrics.fault(place);

@@ -1,11 +1,26 @@
 /**
- * A counter by one label, kept as plain numbers and read when metrics are collected: counting a delivery must cost
+ * A counter by one label, or without any, kept as plain numbers and read when metrics are collected: counting a delivery must cost
  * nothing beside storing it. The label's values come from a closed list, so that the map is bounded.
  */
-import type { Meter } from '@opentelemetry/api';
+import type { Meter, MetricOptions } from '@opentelemetry/api';
 
 export interface Tally<Value extends string> {
   add(count: number, value: Value): void;
+}
+
+export interface Total {
+  add(count: number): void;
+}
+
+/** Shown from the beginning with 0. */
+export function makeTotal(meter: Meter, name: string, options: MetricOptions): Total {
+  let total = 0;
+  meter.createObservableCounter(name, options).addCallback((result) => result.observe(total));
+  return {
+    add(count) {
+      total += count;
+    },
+  };
 }
 
 /** `values` are shown from the beginning with 0, so that their first increase is seen as one. */

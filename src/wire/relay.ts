@@ -5,6 +5,7 @@ import { conditionRows } from '../alert/catalogue';
 import type { Settings } from '../config';
 import type { Alert, ConditionName } from '../model/alert';
 import type { Outbox, Store } from '../model/store';
+import type { Trouble } from '../observe/lines';
 import type { Observer } from '../observe/observer';
 import { makeRelay, type Relay } from '../publish/relay';
 import { relayDefaults, type ToldTopic } from '../publish/relay-options';
@@ -55,8 +56,25 @@ export function relayOf(
       failed: (topic, errorType, count, tookMs) =>
         observer.sent({ system, topic, count, tookMs, errorType, bytes: 0, freshnessMs: [] }),
       unopened: (code, detail) => observer.trouble({ place: 'kafka', code, detail }),
+      heldBack(forMs, again) {
+        observer.throttled(forMs);
+        if (!again) observer.trouble(throttled(forMs));
+      },
+      letGo: (waitedMs) => observer.trouble(unthrottled(waitedMs)),
     },
   );
+}
+
+function throttled(forMs: number): Trouble {
+  const detail =
+    `A quota of the brokers holds back what is sent, now for ${Math.ceil(forMs / 1000)} s; what waits is kept, in its order. ` +
+    '`kafka-configs.sh --describe --entity-type clients`, or `users`, shows which there are.';
+  return { place: 'kafka', code: 'publish.throttled', detail };
+}
+
+function unthrottled(waitedMs: number): Trouble {
+  const detail = `No quota has held back what is sent for a minute; before, ${Math.ceil(waitedMs / 1000)} s were waited for one.`;
+  return { place: 'kafka', code: 'publish.unthrottled', detail };
 }
 
 /** Since when Kafka's absence is told, unless it was seen to be over. */

@@ -45,6 +45,7 @@ function feedEverything(): void {
   metrics.fault('pipeline');
   metrics.syncEnded({ outcome: 'partial' });
   metrics.listingRefused();
+  metrics.throttled(500);
 }
 
 /** `name{label,label}` of each family, sorted; a histogram once, without `le`. */
@@ -131,6 +132,13 @@ test('fields that nobody knows are counted over all documents', async () => {
   metrics.attempt({ ...attempt, outcome: 'unchanged', unknownFields: ['/colour'] });
   metrics.attempt(attempt);
   expect(await telemetry.metricsText()).toContain('tramline_unknown_fields_total 3\n');
+});
+
+test('the time for which a quota holds sends back is counted, and there from the beginning', async () => {
+  expect(await telemetry.metricsText()).toContain('tramline_kafka_throttled_seconds_total 0\n');
+  metrics.throttled(12_000);
+  metrics.throttled(1_500);
+  expect(await telemetry.metricsText()).toContain('tramline_kafka_throttled_seconds_total 13.5\n');
 });
 
 test('log lines that are gone are counted', async () => {

@@ -1,5 +1,5 @@
-// Goal: a page that Kafka is away outlives the process that told it, as the next one leads.
-// Method: the outbox in memory beside the alerts that a store would hold, a target that cannot be opened.
+// Goal: a page that Kafka is away outlives the process that told it, as the next one leads; what a send met is told.
+// Method: the outbox in memory beside the alerts that a store would hold, a target that answers by a script.
 import type { Settings } from '../../../src/config';
 import type { Alert } from '../../../src/model/alert';
 import { Problem } from '../../../src/model/problem';
@@ -42,9 +42,25 @@ test('one that is over, or was seen to be over, is none any more', async () => {
   expect(await toldAfterFailure([anAlert()])).toEqual([]);
 });
 
-test('a send that failed is told with how long it took, and a Kafka that cannot be opened as trouble', async () => {
+/** A relay beside no alerts, and what it tells. */
+function setUp() {
   const clock = makeHandClock(noonMs);
   const target = makeScriptedTarget();
+  const outbox = makeMemoryOutbox(clock);
+  const told: unknown[] = [];
+  const tell = (line: unknown) => void told.push(line);
+  const throttled = (forMs: number) => tell({ throttledMs: forMs });
+  const untraced = { startSend: () => ({ end: () => {} }) };
+  const observer = { sent: tell, trouble: tell, throttled, ...untraced } as unknown as Observer;
+  const ends = { topicEnds: async () => [], allFound: async () => {} };
+  const store = { ...outbox, ...ends, listAlerts: async () => [] } as unknown as Store;
+  const settings = { leaseSeconds: 60, kafkaClientId: 'tramline' } as Settings;
+  const relay = relayOf(settings, { store, outbox: store, target }, observer, clock, 'me');
+  return { clock, target, outbox, told, relay };
+}
+
+test('a send that failed is told with how long it took, and a Kafka that cannot be opened as trouble', async () => {
+  const { clock, outbox, target, told, relay } = setUp();
   target.openProblems = [new Problem('publish.unavailable', 'Kafka gave no answer')];
   target.script = [
     async (batches) => {
@@ -52,15 +68,6 @@ test('a send that failed is told with how long it took, and a Kafka that cannot 
       return { outcomes: batches.map(() => failure('retry', 'TIMED_OUT')), spent: true };
     },
   ];
-  const outbox = makeMemoryOutbox(clock);
-  const told: unknown[] = [];
-  const tell = (line: unknown) => void told.push(line);
-  const untraced = { startSend: () => ({ end: () => {} }) };
-  const observer = { sent: tell, trouble: tell, ...untraced } as unknown as Observer;
-  const ends = { topicEnds: async () => [], allFound: async () => {} };
-  const store = { ...outbox, ...ends, listAlerts: async () => [] } as unknown as Store;
-  const settings = { leaseSeconds: 60, kafkaClientId: 'tramline' } as Settings;
-  const relay = relayOf(settings, { store, outbox: store, target }, observer, clock, 'me');
   outbox.add({ topic: 't', key: 'a' });
   await relay.step();
   expect(told).toEqual([{ place: 'kafka', code: 'publish.unavailable', detail: 'Kafka gave no answer' }]);
@@ -68,5 +75,34 @@ test('a send that failed is told with how long it took, and a Kafka that cannot 
   await relay.step();
   expect(told.slice(1)).toEqual([
     expect.objectContaining({ topic: 't', count: 1, errorType: 'TIMED_OUT', tookMs: 10_000 }),
+  ]);
+});
+
+test('a quota that holds sends back is counted each time, and told once it begins and once it is over', async () => {
+  const { clock, outbox, target, told, relay } = setUp();
+  for (const heldBackMs of [12_000, 30_500]) {
+    outbox.add({ topic: 't', key: 'a' });
+    target.script = [(batches) => ({ outcomes: target.write(batches), spent: false, heldBackMs })];
+    await relay.step();
+    await clock.advance(heldBackMs);
+  }
+  // Within its lease.
+  for (const ms of [0, 30_000, 30_000]) {
+    await clock.advance(ms);
+    await relay.step();
+  }
+  expect(told.filter((line) => !Object.hasOwn(line as object, 'topic'))).toEqual([
+    { throttledMs: 12_000 },
+    {
+      place: 'kafka',
+      code: 'publish.throttled',
+      detail: expect.stringMatching(/^A quota of the brokers holds back what is sent, now for 12 s; /),
+    },
+    { throttledMs: 30_500 },
+    {
+      place: 'kafka',
+      code: 'publish.unthrottled',
+      detail: expect.stringMatching(/ 43 s were waited for one\.$/),
+    },
   ]);
 });
