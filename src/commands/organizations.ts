@@ -7,6 +7,7 @@ import type { Api } from '../model/api';
 import { oauth1Ending } from '../model/connection';
 import { counted } from '../model/counted';
 import type { AccessChange, ForgottenView, OrganizationView, ProbeAsker } from '../model/organization';
+import { isProblem } from '../model/problem';
 import { shellValue, shellWord } from '../model/shell-word';
 import { agedTime } from './age';
 import { showUnattended } from './connections';
@@ -188,11 +189,17 @@ async function forget(context: CommandContext, id: string, sure: boolean): Promi
       return exitCodes.failed;
     }
   }
-  const forgotten = await withApi(context, (api) => api.forget(id));
+  const forgotten = await withApi(context, (api) => api.forget(id)).catch((error) => {
+    if (isProblem(error, 'store.unavailable')) output.note(goesOn);
+    throw error;
+  });
   if (output.json) output.value(forgotten);
   else showForgotten(output, forgotten, manageUrl);
   return exitCodes.done;
 }
+
+/** What was given up stays so, and nobody goes on by itself. */
+const goesOn = 'If a part of what waits was given up by then, the same command goes on from there.';
 
 function showForgotten(
   output: CommandContext['output'],
@@ -275,7 +282,9 @@ function whatIsAnnounced({ id, name, manageUrl = null }: OrganizationView): stri
  * columns of it.
  */
 export function whatToDo(organization: OrganizationView, nowMs: number, others = 0): string {
-  const { id, name, access, reason, actionUrl, message, since, forgotten, connection } = organization;
+  const { id, name, access, reason, actionUrl, message, since, forgotten, connection, parked } = organization;
+  if (forgotten && parked > 0)
+    return `Organization ${id} was forgotten, and ${parked} ${parked === 1 ? 'waits' : 'wait'} until it connects again or, where that was broken off, until it is repeated: tramline organizations forget ${shellWord(id)}`;
   if (forgotten) return `Organization ${id} was forgotten: nobody has to act, unless it connects again.`;
   const who = whoIs({ id, name }).replace(/^organization /, 'Organization ');
   const said = message === null ? '' : ` (${quoted(message)})`;

@@ -59,6 +59,14 @@ test('the next step of organizations is of one that must act, never of one that 
   const one = (await shell.run('organizations', 'get', '9')).out;
   expect(one).toContain('Organization 9 was forgotten');
   expect(one).toMatch(/^access +forgotten$/m);
+  const left = async (parked: number) => {
+    await shown({ ...forgotten, parked });
+    return (await shell.run('organizations', 'get', '9')).out.replace(/\s+/g, ' ');
+  };
+  expect(await left(0)).toContain('nobody has to act, unless it connects again');
+  expect(await left(1)).toContain('was forgotten, and 1 waits until it connects again');
+  expect(await left(2)).toContain('and 2 wait until it connects again or, where that was broken off');
+  expect(await left(2)).toContain('repeated: tramline organizations forget 9');
 });
 
 test('an organization that only deliveries named is not shown as one that may be read', async () => {

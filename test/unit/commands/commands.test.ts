@@ -187,6 +187,17 @@ describe.each(['service', 'store'] as const)('through the %s', (via) => {
     expect((await shell.run('organizations', 'forget', 'x', '--yes')).code).toBe(3);
   });
 
+  test('whoever is broken off while an organization is forgotten is told to repeat it', async () => {
+    jest.spyOn(shell.sample, 'forget').mockImplementation(() => {
+      throw new Problem('store.unavailable', 'the store is away');
+    });
+    const { code, error } = await shell.run('organizations', 'forget', '4712', '--yes');
+    expect(code).toBe(1);
+    expect(error.replace(/\s+/g, ' ')).toContain(
+      'was given up by then, the same command goes on from there.',
+    );
+  });
+
   test('of one that waits its organization is asked about as of one', async () => {
     const parked = jest.replaceProperty(organizations[1]!, 'parked', 1);
     const { error } = await shell.run('organizations', 'forget', '4712');
