@@ -61,7 +61,7 @@ export async function heardOf<Said>(
 const lookAt = {
   login: 'Look at KAFKA_SASL_MECHANISM, KAFKA_SASL_USERNAME and KAFKA_SASL_PASSWORD.',
   certificates:
-    'Look at KAFKA_TLS, KAFKA_CA_FILE and KAFKA_CERT_FILE, and at the certificate of the broker that is named.',
+    'Look at KAFKA_TLS, KAFKA_CA_FILE and KAFKA_CERT_FILE, and at the certificate of the broker that is named. A process has what the files held when it started: where one was renewed since, restart.',
   brokers: 'Look at KAFKA_BROKERS, and at KAFKA_TLS where a broker closes the connection.',
   // One that wants a login gives no reason: it closes the connection of whoever asks for anything else.
   brokersOrLogin:
