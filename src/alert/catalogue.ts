@@ -309,9 +309,9 @@ export const conditionRows: Record<ConditionName, ConditionRow> = {
     name: 'TramlineTopicDenied',
     severity: 'critical',
     owner: 'platform',
-    summary: 'A topic does not exist or may not be written.',
+    summary: 'A topic does not exist, or may not be written or read.',
     firstStep:
-      'Create the topics with `tramline migrate`, grant the client write access, or correct the setting of the topic that it is refused for.',
+      'Create the topics with `tramline migrate`, grant the client Read and Write on them, or correct the setting of the topic that it is refused for.',
     // A record of the topic may have to come first; one that is acknowledged says before that it is over.
     relearnedWithinMs: 15 * minuteMs,
   },

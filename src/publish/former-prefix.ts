@@ -22,6 +22,6 @@ export function withRemedy(condition: Condition, live: readonly string[]): Condi
     ...condition,
     detail: `${detail} It has not today’s prefix: where it is missing, \`${setting} tramline migrate\` creates it.`,
     ids: [setting],
-    firstStep: `Create the topic, which has a former prefix, with \`${setting} tramline migrate\`, or grant the client write access.`,
+    firstStep: `Create the topic, which has a former prefix, with \`${setting} tramline migrate\`, or grant the client Read and Write on it.`,
   };
 }

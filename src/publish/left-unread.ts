@@ -31,7 +31,7 @@ const refusedPauseMs = 5_000;
 /** Keeps an entry for each partition and topic that is left; never throws. */
 export function makeLeftBook(conditionAfterMs: number): LeftBook {
   let unread: (Unread & { sinceMs: number })[] = [];
-  /** Topics that may not be read. */
+  /** Topics that may not be read: some of what is unread is of each. */
   let denied: { topic: string; sinceMs: number }[] = [];
   let stopped: { sinceMs: number; detail: string } | null = null;
 
@@ -63,13 +63,13 @@ export function makeLeftBook(conditionAfterMs: number): LeftBook {
           ? unreadPauseMs
           : Math.min(deniedPauseMs, Math.max(refusedPauseMs, nowMs - one.sinceMs)),
       );
-      return Math.min(...pauses, denied.length > 0 ? deniedPauseMs : Number.POSITIVE_INFINITY);
+      return Math.min(...pauses);
     },
     conditions(nowMs) {
+      const mayBeRead = (topic: string) => denied.every((one) => one.topic !== topic);
       const refused = unread.flatMap(({ topic, refused: code, sinceMs: fromMs }) =>
-        code === undefined ? [] : [topicDenied(topic, code, fromMs)],
+        code !== undefined && mayBeRead(topic) ? [topicDenied(topic, code, fromMs)] : [],
       );
-      const isTold = ({ topic }: { topic: string }) => refused.some(({ labels }) => labels?.topic === topic);
       const lasts = (one: { sinceMs: number }) => nowMs - one.sinceMs >= conditionAfterMs;
       const lasting = unread.filter((one) => one.refused === undefined && lasts(one));
       const ofKafka = [stopped, lasting.length > 0 ? notYet(lasting) : null].find(
@@ -77,7 +77,7 @@ export function makeLeftBook(conditionAfterMs: number): LeftBook {
       );
       return [
         ...refused,
-        ...denied.filter((one) => !isTold(one)).map(notRead),
+        ...denied.map(notRead),
         ...(ofKafka == null ? [] : [{ name: 'kafka-unavailable' as const, ...ofKafka }]),
       ];
     },
@@ -94,7 +94,7 @@ function isSame(one: Unread, other: Unread): boolean {
 }
 
 function notRead({ topic, sinceMs }: { topic: string; sinceMs: number }): Condition {
-  const detail = `Topic ${topic} may not be read: a store that is behind it would not be noticed. Grant Read beside Write.`;
+  const detail = `Topic ${topic} may not be read, and holds what this store may not know: what would go behind that is kept and waits. Grant Read beside Write.`;
   return { name: 'topic-denied', labels: { topic }, sinceMs, detail };
 }
 

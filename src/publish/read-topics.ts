@@ -45,8 +45,7 @@ export async function readOn(
   isWanted: (place: TopicPlace) => boolean = () => true,
 ): Promise<LeftUnread | null> {
   const left = { unread: (await reader.leaderless(topics)).filter(isWanted), denied: [] as string[] };
-  const isLeft = (at: TopicPlace) =>
-    left.denied.includes(at.topic) || left.unread.some((one) => placeName(one) === placeName(at));
+  const isLeft = (at: TopicPlace) => left.unread.some((one) => placeName(one) === placeName(at));
   const places = new Map(
     (await placesOf(reader, topics, known, isWanted)).map((place) => [placeName(place.end), place]),
   );
@@ -115,7 +114,10 @@ async function placesOf(
  */
 const seenWithinMs = 50;
 
-/** Moves the places on to their ends, and notes what is left. False where nobody listens any more. */
+/**
+ * Moves the places on to their ends, and notes what is left: of a topic that may not be read each partition that holds more than is
+ * known, since it may be newer than what is sent. False where nobody listens any more.
+ */
 async function readAll(
   reader: TopicReader,
   places: Place[],
@@ -128,14 +130,15 @@ async function readAll(
     for (const page of first) if (!(await heard(page))) return false;
     while (place.next < BigInt(end.nextOffset)) {
       const page = await readPage(reader, { ...end, nextOffset: String(place.next) }, withinMs);
-      if (page === 'denied') {
-        if (!left.denied.includes(end.topic)) left.denied.push(end.topic);
+      const { topic, partition } = end;
+      if ('denied' in page) {
+        if (!left.denied.includes(topic)) left.denied.push(topic);
+        left.unread.push({ ...placeOf(reader, topic, partition), refused: page.denied });
         break;
       }
       // Written, and not to be seen before all replicas in sync have it: what is sent now would stand behind it.
-      if (page === 'refused' || BigInt(page.nextOffset) <= place.next) {
-        const { topic, partition } = end;
-        left.unread.push({ topic, partition, partitions: reader.partitionsOf(topic) });
+      if ('refused' in page || BigInt(page.nextOffset) <= place.next) {
+        left.unread.push(placeOf(reader, topic, partition));
         withinMs = 0;
         break;
       }
@@ -157,23 +160,27 @@ async function isAnotherLog(
   if (BigInt(nextOffset) > until) return true;
   if (last === null || BigInt(last.offset) < start) return false;
   const page = await readPage(reader, { topic, partition, nextOffset: last.offset }, 0);
-  if (page === 'denied' || page === 'refused') return false;
+  if (!('records' in page)) return false;
   const there = page.records.find(({ offset }) => offset === last.offset);
   return there !== undefined && there.eventId !== last.eventId;
 }
 
-/** `denied`: a topic that may only be written is taken on trust, and starves no other. `refused`: its leader may be another now. */
+function placeOf(reader: TopicReader, topic: string, partition: number): Unread {
+  return { topic, partition, partitions: reader.partitionsOf(topic) };
+}
+
+/** `denied`: the topic may not be read, and why; that starves no other. `refused`: its leader may be another now. */
 async function readPage(
   reader: TopicReader,
   from: TopicEnd,
   withinMs: number,
-): Promise<Piece | 'denied' | 'refused'> {
+): Promise<Piece | { denied: string } | { refused: string }> {
   try {
     return await reader.readPage(from, withinMs);
   } catch (error) {
     const { code } = describeError(error);
-    if (kindOf(code) === 'denied') return 'denied';
-    if (isOfPartition(code)) return 'refused';
+    if (kindOf(code) === 'denied') return { denied: code };
+    if (isOfPartition(code)) return { refused: code };
     throw error;
   }
 }

@@ -33,7 +33,7 @@ export interface Unread extends HeldPartition {
   refused?: string;
 }
 
-/** What reading on could not read, topics that may only be written, and the end of each partition that was read to it. */
+/** What reading on could not read, of which topics that is because they may only be written, and the end of each partition that was read to it. */
 export interface LeftUnread {
   unread: Unread[];
   denied: string[];

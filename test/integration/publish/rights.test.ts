@@ -3,6 +3,7 @@
 // Method: a real broker that allows nothing else, the client behind a login, rights granted one after the other.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { FoundPage } from '../../../src/model/topic-end';
 import { kafkaTargetDefaults, makeKafkaTarget } from '../../../src/publish/kafka';
 import { makeRelay } from '../../../src/publish/relay';
 import { relayDefaults } from '../../../src/publish/relay-options';
@@ -61,17 +62,18 @@ describeWithNeighbour('Kafka', kafkaAvailable(), 'a client that has only what it
     sasl: { mechanism: 'plain' as const, username: login.username, password: new Secret(login.password) },
   });
 
-  async function grant(resourceType: AclResourceTypes, resourceName: string, operation: AclOperationTypes) {
-    const acl = {
-      resourceType,
-      resourceName,
-      operation,
-      resourcePatternType: ResourcePatternTypes.LITERAL,
-      principal: `User:${login.username}`,
-      host: '*',
-      permissionType: AclPermissionTypes.ALLOW,
-    };
-    await admin.createAcls({ acl: [acl] });
+  const aclOf = (resourceType: AclResourceTypes, resourceName: string, operation: AclOperationTypes) => ({
+    resourceType,
+    resourceName,
+    operation,
+    resourcePatternType: ResourcePatternTypes.LITERAL,
+    principal: `User:${login.username}`,
+    host: '*',
+    permissionType: AclPermissionTypes.ALLOW,
+  });
+
+  async function grant(...acl: Parameters<typeof aclOf>) {
+    await admin.createAcls({ acl: [aclOf(...acl)] });
   }
 
   function targetOf(role: string): PublishTarget {
@@ -124,6 +126,48 @@ describeWithNeighbour('Kafka', kafkaAvailable(), 'a client that has only what it
       return true;
     });
     expect([left, found]).toMatchObject([{ unread: [], denied: [] }, ['k']]);
+  });
+
+  test('sends nothing behind what it may not read, and goes on once it may', async () => {
+    await admin.deleteAcls({ filters: [aclOf(TOPIC, topic, READ)] });
+    const target = targetOf('relay-0');
+    await opened(target);
+    const refused = 'TOPIC_AUTHORIZATION_FAILED';
+    const left = { unread: [{ topic, partition: 0, partitions: 1, refused }], denied: [topic] };
+    await until(async () => (await target.readOn([], async () => true))?.denied.length, {
+      withinMs: 20_000,
+      everyMs: 100,
+    });
+    expect(await target.readOn([], async () => true)).toMatchObject(left);
+    const outbox = makeMemoryOutbox(clock);
+    outbox.add({ topic, key: 'k' });
+    const found: string[] = [];
+    const ends = {
+      topicEnds: async () => [],
+      noteFound: async ({ records }: FoundPage) => found.push(...records.map(({ key }) => key)),
+      allFound: async () => {},
+    };
+    const relay = makeRelay(outbox, target, { ...relayDefaults, ends, clock, holder: 'may-not-read' });
+    await until(async () => (await relay.step()) === 'waiting' && relay.conditions()[0], {
+      withinMs: 20_000,
+      everyMs: 20,
+    });
+    expect(relay.conditions()).toMatchObject([
+      {
+        name: 'topic-denied',
+        labels: { topic },
+        detail: expect.stringContaining('Grant Read beside Write.'),
+      },
+    ]);
+    expect(await readTopic(cluster.brokers, topic)).toHaveLength(1);
+    await grant(TOPIC, topic, READ);
+    await until(async () => (await relay.step()) === 'empty' && (await outbox.unsentCount()) === 0, {
+      withinMs: 20_000,
+      everyMs: 20,
+    });
+    await relay.close();
+    expect([found, relay.conditions()]).toEqual([['k'], []]);
+    expect(await readTopic(cluster.brokers, topic)).toHaveLength(2);
   });
 
   test('finds in the README and in the runbook what that is', () => {

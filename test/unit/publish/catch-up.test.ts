@@ -2,6 +2,7 @@
 // which topics it may not read; the others do not wait.
 // Method: readers, outboxes and targets that do what the test says, a clock that is moved by hand.
 
+import { slotOf } from '../../../src/model/event';
 import { Problem } from '../../../src/model/problem';
 import type { FoundPage, TopicEnd } from '../../../src/model/topic-end';
 import { type KnownEnds, makeCatchUp } from '../../../src/publish/catch-up';
@@ -73,18 +74,31 @@ test('nothing is sent to a partition that could not be read, and others do not w
   expect(state.reads).toBe(3);
 });
 
-test('a topic that may not be read is a condition until it may, and is written meanwhile', async () => {
-  const { clock, outbox, target, relay, state } = setUp({ unread: [], denied: ['t'], ends: [] });
-  outbox.add({ topic: 't', key: 'a' });
+test('what holds more than is known and may not be read is written once it may be; all else is meanwhile', async () => {
+  const refused = 'TOPIC_AUTHORIZATION_FAILED';
+  const unread = [0, 1].map((partition) => ({ topic: 't', partition, partitions: 3, refused }));
+  const { clock, outbox, target, relay, state } = setUp({ unread, denied: ['t'], ends: [] });
+  target.partitions.set('t', 3);
+  for (const key of ['a', 'b', 'd', 'f']) outbox.add({ topic: 't', key });
+  outbox.add({ topic: 'other', key: 'a' });
   await relay.step();
-  expect(target.written).toHaveLength(1);
+  const slots = outbox.rows.map(({ topic, key }) => (topic === 't' ? slotOf(key) % 3 : topic));
+  expect([0, 1, 2].every((partition) => slots.includes(partition))).toBe(true);
+  expect(outbox.rows.map(({ sent }) => sent !== null)).toEqual(
+    slots.map((slot) => slot === 2 || slot === 'other'),
+  );
   expect(relay.conditions()).toMatchObject([
-    { name: 'topic-denied', labels: { topic: 't' }, sinceMs: 1_000_000 },
+    {
+      name: 'topic-denied',
+      labels: { topic: 't' },
+      sinceMs: 1_000_000,
+      detail: expect.stringMatching(/may not be read.*Grant Read beside Write\.$/),
+    },
   ]);
   state.left = { unread: [], denied: [], ends: [] };
-  await clock.advance(60_000);
+  await clock.advance(5_000);
   await relay.step();
-  expect(relay.conditions()).toEqual([]);
+  expect([relay.conditions(), await outbox.unsentCount()]).toEqual([[], 0]);
 });
 
 test.each(['TOPIC_AUTHORIZATION_FAILED', 'UNKNOWN_TOPIC_OR_PARTITION'])(
@@ -191,17 +205,16 @@ test('who is fenced reads the topics on, also where the store does not take what
   expect(state.reads).toBe(2);
 });
 
-test('a topic that may not be read is looked at once a minute, and told since it was met', async () => {
-  const state = { left: { unread: [], denied: ['t'], ends: [] } as LeftUnread };
-  const { catchUp, runAt, time } = makeTimed(async () => state.left, makeEnds());
-  for (const nowMs of [0, 60_000]) {
-    await runAt(nowMs);
-    time.ms = nowMs + 59_999;
-    expect([catchUp.nextMs(), catchUp.isDue()]).toEqual([nowMs + 60_000, false]);
-  }
+test('a topic that may not be read is told once, since it was met, whatever of it is left', async () => {
+  const refused = 'TOPIC_AUTHORIZATION_FAILED';
+  const unread = [0, 1].map((partition) => ({ topic: 't', partition, partitions: 2, refused }));
+  const state = { left: { unread, denied: ['t'], ends: [] } as LeftUnread };
+  const { catchUp, runAt } = makeTimed(async () => state.left, makeEnds());
+  for (const nowMs of [0, 5_000]) await runAt(nowMs);
   expect(catchUp.conditions()).toMatchObject([{ labels: { topic: 't' }, sinceMs: 0 }]);
+  expect([catchUp.isWaiting(), catchUp.nextMs()]).toEqual([false, 10_000]);
   state.left = { unread: [], denied: [], ends: [] };
-  await runAt(120_000);
+  await runAt(10_000);
   expect([catchUp.conditions(), catchUp.nextMs()]).toEqual([[], null]);
 });
 
@@ -707,7 +720,9 @@ describe('reading on', () => {
       throw denied;
     };
     const left = await readOn(readerOf({ offsets: ends('d', '2'), readPage }), ['d'], [], async () => true);
-    expect([left, reads]).toEqual([{ unread: [], denied: ['d'], ends: [] }, 1]);
+    const refused = 'TOPIC_AUTHORIZATION_FAILED';
+    const unread = [{ topic: 'd', partition: 0, partitions: 1, refused }];
+    expect([left, reads]).toEqual([{ unread, denied: ['d'], ends: [] }, 1]);
     const unseen = readerOf({
       offsets: ends('u', '2'),
       readPage: async (from) => {
@@ -730,12 +745,12 @@ describe('reading on', () => {
     expect(await readOn(reader, ['t'], known, async () => true)).toMatchObject({ unread: [], denied: [] });
   });
 
-  test('names what may not be read', async () => {
+  test('leaves what holds more than is known and may not be read, and says why', async () => {
     const reader = readerOf({
       readPage: () => Promise.reject(Object.assign(new Error('no'), { type: 'TOPIC_AUTHORIZATION_FAILED' })),
     });
     expect(await readOn(reader, ['t'], [], async () => true)).toEqual({
-      unread: [],
+      unread: [{ topic: 't', partition: 0, partitions: 1, refused: 'TOPIC_AUTHORIZATION_FAILED' }],
       denied: ['t'],
       ends: [],
     });
