@@ -10,7 +10,7 @@ import { type ClusterTimes, clientConfig, type KafkaSettings, transactionalIdOf 
 import type { KafkaCluster, PartitionState, TopicState } from './kafka-cluster';
 import { makeAdministrator } from './kafkajs-inside';
 import { reachCluster } from './reach-cluster';
-import { epochFault, unreachedLeaders } from './reach-leaders';
+import { epochFault, unreachedLeaders, unreadableTopics } from './reach-leaders';
 
 /** One entry of deploy/topics.json; the topic's name is the prefix, a dot and `name`. */
 export interface TopicDeclaration {
@@ -57,7 +57,7 @@ export interface DeclaredKafka {
   topics: DeclaredTopic[];
   /** Named brokers that said nothing until another answered. */
   silent: string[];
-  /** A sentence for each leader that is not reached, and for an epoch that nobody gives out. */
+  /** A sentence for each leader that is not reached, for each topic that may not be read, and for an epoch that nobody gives out. */
   faults: string[];
 }
 
@@ -105,7 +105,7 @@ const faultMsMax = 1_500;
 const faultMsMin = 200;
 
 /**
- * The declared topics as they are, and whether a producer in this role could write to them: its epoch and the leaders are
+ * The declared topics as they are, and whether a producer in this role could write to them: its epoch, the leaders and the right to read are
  * asked side by side, for what is left of `withinMs`, 200 ms at least and 1500 ms at most. Throws `publish.unavailable` or
  * `publish.refused`.
  */
@@ -121,11 +121,12 @@ export async function describeDeclared(
   return withCluster(settings, options, async ({ cluster, describe, silent }) => {
     const topics = await measure(await describe(names), declarations, cluster);
     const leftMs = Math.max(faultMsMin, Math.min(faultMsMax, untilMs - clock.steadyMs()));
-    const [epoch, leaders] = await Promise.all([
+    const [epoch, leaders, unreadable] = await Promise.all([
       epochFault(cluster, transactionalIdOf(settings, role), leftMs, clock),
       unreachedLeaders(cluster, names, leftMs, clock),
+      unreadableTopics(cluster, names, leftMs, clock),
     ]);
-    return { topics, silent, faults: [...leaders, ...(epoch === null ? [] : [epoch])] };
+    return { topics, silent, faults: [...leaders, ...unreadable, ...(epoch === null ? [] : [epoch])] };
   });
 }
 

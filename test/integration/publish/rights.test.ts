@@ -8,7 +8,7 @@ import { kafkaTargetDefaults, makeKafkaTarget } from '../../../src/publish/kafka
 import { makeRelay } from '../../../src/publish/relay';
 import { relayDefaults } from '../../../src/publish/relay-options';
 import type { PublishTarget } from '../../../src/publish/target';
-import { createTopics } from '../../../src/publish/topics';
+import { createTopics, describeDeclared } from '../../../src/publish/topics';
 import { systemClock as clock } from '../../../src/tools/clock';
 import { Secret } from '../../../src/tools/secret';
 import { type KafkaCluster, kafkaAvailable, kafkaStartsWithinMs, startKafka } from '../../support/kafka';
@@ -128,7 +128,14 @@ describeWithNeighbour('Kafka', kafkaAvailable(), 'a client that has only what it
     expect([left, found]).toMatchObject([{ unread: [], denied: [] }, ['k']]);
   });
 
+  /** As `check` tells it. */
+  const faults = async () => {
+    const options = { ...kafkaTargetDefaults, clock, role: 'relay-0', withinMs: 4000 };
+    return (await describeDeclared(settings(), 'tramline', declared, options)).faults;
+  };
+
   test('sends nothing behind what it may not read, and goes on once it may', async () => {
+    expect(await faults()).toEqual([]);
     await admin.deleteAcls({ filters: [aclOf(TOPIC, topic, READ)] });
     const target = targetOf('relay-0');
     await opened(target);
@@ -139,6 +146,7 @@ describeWithNeighbour('Kafka', kafkaAvailable(), 'a client that has only what it
       everyMs: 100,
     });
     expect(await target.readOn([], async () => true)).toMatchObject(left);
+    expect(await faults()).toEqual([`${topic} may not be read: ${refused}`]);
     const outbox = makeMemoryOutbox(clock);
     outbox.add({ topic, key: 'k' });
     const found: string[] = [];
