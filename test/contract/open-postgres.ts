@@ -28,10 +28,9 @@ export function asApp(url: string): string {
 /** Where a transaction of the store may be torn: it waits for one of these, and its connection ends. */
 const tornAt = ['deliveries', 'tasks', 'hints', 'reads', 'outbox'];
 
-/** Ends every other connection to the database, and waits until the server has let go of what they held. */
+/** Ends every connection of a store to the database, and waits until the server has let go of what they held. */
 const cuttingOff = `SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity
-  WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'`;
-const cutOff = (holder: Client) => holder.query(cuttingOff);
+  WHERE datname = current_database() AND usename = 'app'`;
 
 async function waits(holder: Client): Promise<boolean> {
   const { rowCount } = await holder.query('SELECT 1 FROM pg_locks WHERE NOT granted LIMIT 1');
@@ -47,6 +46,9 @@ const unanalyzed = `DO $$ DECLARE name text; BEGIN
     EXECUTE format('ALTER TABLE %I SET (autovacuum_enabled = false)', name);
   END LOOP; END $$`;
 
+/** A database, and its owner's connection, which stays: a new one for each case costs the server more than what is asked. */
+type Owned = { database: string; owner: Client };
+
 /** A server and how to open stores on it; `stop` ends it. */
 export async function startPostgresStores(): Promise<{
   server: PostgresServer;
@@ -58,24 +60,28 @@ export async function startPostgresStores(): Promise<{
   await server.query(
     'CREATE ROLE app LOGIN; ALTER ROLE app SET array_nulls = off; ALTER ROLE app SET datestyle = German',
   );
-  const free: string[] = [];
-  const made: string[] = [];
+  const free: Owned[] = [];
+  const made: Owned[] = [];
   let empty = '';
 
-  async function take(): Promise<string> {
+  async function take(): Promise<Owned> {
     const emptied = free.pop();
     if (emptied !== undefined) return emptied;
     const database = await server.createDatabase();
-    made.push(database);
     await (await open(postgresSettingsFor(server.url(database)))).close();
-    await server.query(unanalyzed, database);
-    await server.query(grants, database);
-    empty = await emptying(server.url(database));
-    return database;
+    const owner = new Client({ connectionString: server.url(database) });
+    await owner.connect();
+    const owned = { database, owner };
+    made.push(owned);
+    await owner.query(unanalyzed);
+    await owner.query(grants);
+    empty = await emptying(owner);
+    return owned;
   }
 
   async function openPostgres(rules: Partial<StoreRules> = {}): Promise<DamageableStore> {
-    const database = await take();
+    const owned = await take();
+    const { database, owner } = owned;
     let settings = { ...postgresSettingsFor(asApp(server.url(database))), ...rules };
     let nowMs = Date.parse('2026-01-01T00:00:00Z');
     const setAside: QuarantineReason[] = [];
@@ -91,7 +97,7 @@ export async function startPostgresStores(): Promise<{
       settings = { ...settings, ...changed };
       // What is done in several transactions begins no other from now on.
       const closed = store.close();
-      await Promise.all([server.query(cuttingOff, database), closed]);
+      await Promise.all([owner.query(cuttingOff), closed]);
       // What a dead process held runs out: nobody can know that it is dead.
       nowMs += settings.leaseMs;
       store = await openAgain();
@@ -116,7 +122,7 @@ export async function startPostgresStores(): Promise<{
         });
         try {
           while (!ended && !(await waits(holder))) await delay(2);
-          await cutOff(holder);
+          await holder.query(cuttingOff);
           await working.catch((error: unknown) => {
             if (!isProblem(error, 'store.unavailable')) throw error;
           });
@@ -126,13 +132,13 @@ export async function startPostgresStores(): Promise<{
         return reopen();
       },
       async damage(sql) {
-        await server.query(sql, database);
+        await owner.query(sql);
         return store;
       },
       async close() {
         await store.close();
-        await server.query(empty, database);
-        free.push(database);
+        await owner.query(empty);
+        free.push(owned);
       },
     };
   }
@@ -141,41 +147,38 @@ export async function startPostgresStores(): Promise<{
     server,
     openPostgres,
     async stop() {
-      for (const database of made) await server.dropDatabase(database);
+      for (const { database, owner } of made) {
+        await owner.end();
+        await server.dropDatabase(database);
+      }
       await server.stop();
     },
   };
 }
 
 /** The statements that bring a database back to what it is now, just migrated. */
-async function emptying(url: string): Promise<string> {
-  const client = new Client({ connectionString: url });
-  await client.connect();
-  try {
-    const tables = await client.query<{ name: string }>(
-      `SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public' AND tablename <> 'migrations'`,
+async function emptying(client: Client): Promise<string> {
+  const tables = await client.query<{ name: string }>(
+    `SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public' AND tablename <> 'migrations'`,
+  );
+  const statements: string[] = [];
+  for (const { name } of tables.rows) {
+    const { rows } = await client.query<{ rows: string }>(
+      `SELECT coalesce(json_agg(t), '[]')::text AS rows FROM ${name} t`,
     );
-    const statements: string[] = [];
-    for (const { name } of tables.rows) {
-      const { rows } = await client.query<{ rows: string }>(
-        `SELECT coalesce(json_agg(t), '[]')::text AS rows FROM ${name} t`,
-      );
-      statements.push(`DELETE FROM ${name}`);
-      // Most have nothing to put back, and there are hundreds of cases.
-      if (rows[0]!.rows === '[]') continue;
-      statements.push(
-        `INSERT INTO ${name} OVERRIDING SYSTEM VALUE
-         SELECT * FROM json_populate_recordset(NULL::${name}, '${rows[0]!.rows.replaceAll("'", "''")}')`,
-      );
-    }
-    const sequences = await client.query<{ name: string; last: string | null }>(
-      `SELECT sequencename AS name, last_value AS last FROM pg_sequences WHERE schemaname = 'public'`,
+    statements.push(`DELETE FROM ${name}`);
+    // Most have nothing to put back, and there are hundreds of cases.
+    if (rows[0]!.rows === '[]') continue;
+    statements.push(
+      `INSERT INTO ${name} OVERRIDING SYSTEM VALUE
+       SELECT * FROM json_populate_recordset(NULL::${name}, '${rows[0]!.rows.replaceAll("'", "''")}')`,
     );
-    for (const { name, last } of sequences.rows) {
-      statements.push(`SELECT setval('${name}', ${last ?? 1}, ${last !== null})`);
-    }
-    return statements.join(';\n');
-  } finally {
-    await client.end();
   }
+  const sequences = await client.query<{ name: string; last: string | null }>(
+    `SELECT sequencename AS name, last_value AS last FROM pg_sequences WHERE schemaname = 'public'`,
+  );
+  for (const { name, last } of sequences.rows) {
+    statements.push(`SELECT setval('${name}', ${last ?? 1}, ${last !== null})`);
+  }
+  return statements.join(';\n');
 }
