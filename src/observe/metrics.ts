@@ -79,7 +79,7 @@ export function makeMetrics(meter: Meter, gauges: Gauges, linesDropped = () => 0
     description: 'Fields and unit ids that are not known, each once in each document that an attempt read.',
   });
   const throttled = makeTotal(meter, 'tramline.kafka_throttled', {
-    description: 'Time for which a quota of the brokers holds sends back, counted when that begins.',
+    description: 'Time for which a quota of the brokers held sends back, counted while that lasts.',
     unit: 's',
   });
   meter

@@ -46,7 +46,7 @@ export interface Observer {
   syncEnded(line: SyncEnd): void;
   /** The gate refused the address of a page of a listing. */
   listingRefused(): void;
-  /** For so long from now a quota of the brokers holds sends back. */
+  /** For so much longer a quota of the brokers has held sends back. */
   throttled(forMs: number): void;
   /** Something was put into quarantine, as the store tells it. */
   setAside(reason: QuarantineReason): void;

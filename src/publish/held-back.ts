@@ -8,7 +8,7 @@ import type { RelayHooks } from './relay-options';
 export interface HeldBack {
   /** For so long from now. */
   began(forMs: number): void;
-  /** At least once in a while: it may be over. */
+  /** Before each turn: what was waited since is counted, and it may be over. */
   look(): void;
 }
 
@@ -17,16 +17,22 @@ const overAfterMs = 60_000;
 
 export function makeHeldBack(
   clock: Pick<Clock, 'steadyMs'>,
-  hooks: Pick<RelayHooks, 'heldBack' | 'letGo'>,
+  hooks: Pick<RelayHooks, 'heldBack' | 'waited' | 'letGo'>,
 ): HeldBack {
-  let held: { untilMs: number; waitedMs: number } | null = null;
+  let held: { seenMs: number; untilMs: number; waitedMs: number } | null = null;
   return {
     began(forMs) {
+      const nowMs = clock.steadyMs();
       hooks.heldBack?.(forMs, held !== null);
-      held = { untilMs: clock.steadyMs() + forMs, waitedMs: (held?.waitedMs ?? 0) + forMs };
+      held = { seenMs: nowMs, untilMs: nowMs + forMs, waitedMs: held?.waitedMs ?? 0 };
     },
     look() {
-      if (held === null || clock.steadyMs() - held.untilMs < overAfterMs) return;
+      if (held === null) return;
+      const nowMs = clock.steadyMs();
+      const passedMs = Math.min(nowMs, held.untilMs) - held.seenMs;
+      if (passedMs > 0) hooks.waited?.(passedMs);
+      held = { ...held, seenMs: held.seenMs + passedMs, waitedMs: held.waitedMs + passedMs };
+      if (nowMs - held.untilMs < overAfterMs) return;
       hooks.letGo?.(held.waitedMs);
       held = null;
     },

@@ -46,6 +46,8 @@ export interface RelayHooks {
   unopened?(code: string, detail: string): void;
   /** A quota of the far side holds back what is sent next, for so long from now; `again`: as it did less than a minute before. */
   heldBack?(forMs: number, again: boolean): void;
+  /** So much of it has passed since this was last told. */
+  waited?(passedMs: number): void;
   /** No quota has held anything back for a minute; since it began, so much was waited. */
   letGo?(waitedMs: number): void;
   /** The producer was given up: what it did not acknowledge is sent again by the next. */

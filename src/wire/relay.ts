@@ -57,9 +57,9 @@ export function relayOf(
         observer.sent({ system, topic, count, tookMs, errorType, bytes: 0, freshnessMs: [] }),
       unopened: (code, detail) => observer.trouble({ place: 'kafka', code, detail }),
       heldBack(forMs, again) {
-        observer.throttled(forMs);
         if (!again) observer.trouble(throttled(forMs));
       },
+      waited: (passedMs) => observer.throttled(passedMs),
       letGo: (waitedMs) => observer.trouble(unthrottled(waitedMs)),
     },
   );

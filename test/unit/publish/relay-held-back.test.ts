@@ -15,9 +15,13 @@ function setUp(chosen: Partial<RelayOptions> = {}) {
   const outbox = makeMemoryOutbox(clock);
   const target = makeScriptedTarget();
   const told: [string, number, boolean?][] = [];
+  const counted = { ms: 0 };
   const options = { ...relayDefaults, leaseMs, batchRows: 2, random: () => 0.5, ...chosen, clock };
   const hooks = {
     heldBack: (forMs: number, again: boolean) => void told.push(['held back', forMs, again]),
+    waited(passedMs: number) {
+      counted.ms += passedMs;
+    },
     letGo: (waitedMs: number) => void told.push(['let go', waitedMs]),
   };
   const relay = makeRelay(outbox, target, { ...options, holder: 'me' }, hooks);
@@ -38,7 +42,7 @@ function setUp(chosen: Partial<RelayOptions> = {}) {
     spent: false,
     heldBackMs,
   });
-  return { clock, outbox, target, told, relay, other, fill, stepFor, holding };
+  return { clock, outbox, target, told, counted, relay, other, fill, stepFor, holding };
 }
 
 test('what is held back is sent once that is over, in its order and through the same producer', async () => {
@@ -189,4 +193,22 @@ test('that a quota holds back is told once it begins and once it was over for a 
   target.script = [holding(2_000)];
   await relay.step();
   expect(told.slice(3)).toEqual([['held back', 2_000, false]]);
+});
+
+test('what is waited is counted as it passes, and not what a stop leaves of it', async () => {
+  const { clock, counted, outbox, target, relay, fill, stepFor, holding } = setUp();
+  fill('ababab');
+  target.script = [holding(10_000), holding(600_000)];
+  await relay.step();
+  expect(counted.ms).toBe(0);
+  await stepFor(4_000);
+  expect(counted.ms).toBe(4_000);
+  // The process stands still beyond the end of it.
+  await clock.advance(20_000);
+  await relay.step();
+  expect(counted.ms).toBe(10_000);
+  await stepFor(5_000);
+  expect([counted.ms, await outbox.unsentCount()]).toEqual([15_000, 2]);
+  await relay.close();
+  expect(counted.ms).toBe(15_000);
 });

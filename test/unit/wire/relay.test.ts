@@ -78,7 +78,7 @@ test('a send that failed is told with how long it took, and a Kafka that cannot 
   ]);
 });
 
-test('a quota that holds sends back is counted each time, and told once it begins and once it is over', async () => {
+test('a quota that holds sends back is counted while it lasts, and told once it begins and once it is over', async () => {
   const { clock, outbox, target, told, relay } = setUp();
   for (const heldBackMs of [12_000, 30_500]) {
     outbox.add({ topic: 't', key: 'a' });
@@ -92,12 +92,12 @@ test('a quota that holds sends back is counted each time, and told once it begin
     await relay.step();
   }
   expect(told.filter((line) => !Object.hasOwn(line as object, 'topic'))).toEqual([
-    { throttledMs: 12_000 },
     {
       place: 'kafka',
       code: 'publish.throttled',
       detail: expect.stringMatching(/^A quota of the brokers holds back what is sent, now for 12 s; /),
     },
+    { throttledMs: 12_000 },
     { throttledMs: 30_500 },
     {
       place: 'kafka',
