@@ -97,9 +97,17 @@ export class Lead {
     const { lease, trouble } = this.parts;
     const standing = trouble.standing();
     if (standing === 'over') await this.confirm();
-    if (standing !== null || !lease.isHeld()) return;
+    if (standing !== null) return;
+    if (!lease.isHeld()) return this.askAgain();
     if (trouble.lastsLong()) await this.standBack();
     else if (lease.isAging()) await this.confirm();
+  }
+
+  /** Lapsed in a pause, the lease may be another's, or have been: whoever has it tells what it knows. Asked until the store answers. */
+  private async askAgain(): Promise<void> {
+    if (!this.tookOver || !(await this.confirm())) return;
+    await this.stepDown();
+    await this.confirm();
   }
 
   private async standBack(): Promise<void> {

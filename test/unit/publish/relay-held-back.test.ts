@@ -212,3 +212,43 @@ test('what is waited is counted as it passes, and not what a stop leaves of it',
   await relay.close();
   expect(counted.ms).toBe(15_000);
 });
+
+test('whoever loses the lease in such a wait ceases to tell what the next one knows to be over', async () => {
+  const { clock, outbox, target, relay, other, fill } = setUp({ batchRows: 500 });
+  const denied = (batches: Batch[]) => ({
+    outcomes: batches.map((batch) =>
+      batch.topic === 'u' ? failure('missing', 'UNKNOWN_TOPIC_OR_PARTITION') : target.write([batch])[0]!,
+    ),
+    spent: false,
+    heldBackMs: 600_000,
+  });
+  fill('a');
+  outbox.add({ topic: 'u', key: 'a' });
+  target.script = [denied];
+  await relay.step();
+  expect(relay.conditions()).toMatchObject([{ name: 'topic-denied' }]);
+  await clock.advance(leaseMs);
+  outbox.failing.add('holdLease');
+  await expect(relay.step()).rejects.toMatchObject({ code: 'store.unavailable' });
+  expect(relay.conditions()).toMatchObject([{ name: 'topic-denied' }]);
+  outbox.failing.clear();
+  while ((await other.step()) === 'worked');
+  expect([await outbox.unsentCount(), other.conditions()]).toEqual([0, []]);
+  await relay.step();
+  expect(relay.conditions()).toEqual([]);
+  expect(target.calls).toEqual(['open', 'send', 'discard']);
+});
+
+test('whoever has the lease again in such a wait sends by another producer, and not before it is over', async () => {
+  const { clock, target, relay, other, fill, stepFor, holding } = setUp();
+  fill('abab');
+  target.script = [holding(600_000)];
+  await relay.step();
+  await clock.advance(leaseMs + 1_000);
+  await relay.step();
+  expect(await other.step()).toBe('waiting');
+  await stepFor(538_000);
+  expect(target.calls).toEqual(['open', 'send', 'discard']);
+  await stepFor(2_000);
+  expect(target.calls).toEqual(['open', 'send', 'discard', 'open', 'send']);
+});
