@@ -68,7 +68,7 @@ export function relayOf(
 function throttled(forMs: number): Trouble {
   const detail =
     `A quota of the brokers holds back what is sent, now for ${Math.ceil(forMs / 1000)} s; what waits is kept, in its order. ` +
-    '`kafka-configs.sh --describe --entity-type clients`, or `users`, shows which there are.';
+    '`kafka-configs.sh --bootstrap-server $KAFKA_BROKERS --describe --entity-type clients`, or `users`, shows which there are.';
   return { place: 'kafka', code: 'publish.throttled', detail };
 }
 
