@@ -10,6 +10,8 @@ export interface HeldBack {
   began(forMs: number): void;
   /** Before each turn: what was waited since is counted, and it may be over. */
   look(): void;
+  /** Another leads, whom it may hold back still: that is told and counted there. */
+  leave(): void;
 }
 
 /** For so long nothing is held back before it is said to be over. */
@@ -34,6 +36,9 @@ export function makeHeldBack(
       held = { ...held, seenMs: held.seenMs + passedMs, waitedMs: held.waitedMs + passedMs };
       if (nowMs - held.untilMs < overAfterMs) return;
       hooks.letGo?.(held.waitedMs);
+      held = null;
+    },
+    leave() {
       held = null;
     },
   };

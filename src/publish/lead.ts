@@ -6,6 +6,7 @@
 import { isProblem } from '../model/problem';
 import type { LeaseHeld, Outbox } from '../model/store';
 import { describeError } from './classify-error';
+import type { HeldBack } from './held-back';
 import type { FaultParts, KnownFaults } from './known-faults';
 import type { Lease } from './lease';
 import type { Marks } from './marks';
@@ -23,6 +24,7 @@ export interface LeadParts extends FaultParts {
   lease: Lease;
   marks: Marks;
   faults: KnownFaults;
+  heldBack: HeldBack;
   /** Nothing is begun after it is aborted. */
   closing: AbortSignal;
 }
@@ -138,13 +140,14 @@ export class Lead {
   }
 
   private async confirm(): Promise<boolean> {
-    const { lease, trouble, faults } = this.parts;
+    const { lease, trouble, faults, heldBack } = this.parts;
     trouble.asks();
     if (await lease.confirm()) return true;
     trouble.over();
     trouble.wait(Math.min(standbyLookMs, this.options.leaseMs / 10));
     await this.stepDown();
     faults.leave();
+    heldBack.leave();
     return false;
   }
 

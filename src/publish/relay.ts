@@ -83,9 +83,9 @@ class OutboxRelay implements Relay {
     this.marks = makeMarks(outbox);
     this.trouble = makeTrouble(options);
     this.heldBack = makeHeldBack(options.clock, hooks);
-    const { lease, setbacks, catchUp, marks, trouble } = this;
+    const { lease, setbacks, catchUp, marks, trouble, heldBack } = this;
     this.faults = makeKnownFaults({ setbacks, catchUp, trouble }, options);
-    const parts = { outbox, target, lease, setbacks, catchUp, marks, trouble };
+    const parts = { outbox, target, lease, setbacks, catchUp, marks, trouble, heldBack };
     this.lead = new Lead({ ...parts, faults: this.faults, closing: this.closing.signal }, options, hooks);
     this.picks = new Picks({ outbox, lead: this.lead }, options);
   }

@@ -252,3 +252,18 @@ test('whoever has the lease again in such a wait sends by another producer, and 
   await stepFor(2_000);
   expect(target.calls).toEqual(['open', 'send', 'discard', 'open', 'send']);
 });
+
+test('whoever does not lead any more neither counts what another waits nor says that it is over', async () => {
+  const { clock, told, counted, relay, other, target, fill, stepFor, holding } = setUp();
+  fill('abab');
+  target.script = [holding(100_000)];
+  await relay.step();
+  // It stands still for longer than its lease lasts.
+  await clock.advance(leaseMs);
+  expect(await other.step()).toBe('worked');
+  await relay.step();
+  const countedMs = counted.ms;
+  expect(countedMs).toBe(leaseMs);
+  await stepFor(200_000, () => void other.step());
+  expect([counted.ms, told.map(([what]) => what)]).toEqual([countedMs, ['held back']]);
+});
