@@ -1,11 +1,10 @@
 /**
- * Whether what is to be written could be: whoever leads a partition is asked where it says that it is, somebody gives
- * out the producer's epoch, and topics may be read, which who begins to lead has to do. Asks, and changes nothing.
+ * Whether what is to be written could be: whoever leads a partition is asked where it says that it is, and somebody gives
+ * out the producer's epoch. Asks, and changes nothing.
  */
 import { type Clock, endsWithin } from '../tools/clock';
-import { describeError, idRefused, isOfCoordinator, kindOf, ofTransactionalId } from './classify-error';
+import { describeError, idRefused, isOfCoordinator, ofTransactionalId } from './classify-error';
 import type { KafkaCluster } from './kafka-cluster';
-import type { TopicReader } from './read-topics';
 
 /** One sentence for each leader of these topics that gives no answer in this time. */
 export async function unreachedLeaders(
@@ -73,34 +72,4 @@ export async function epochFault(
     if (!isPassing) return null;
     await clock.wait(pauseMs);
   }
-}
-
-/**
- * One sentence for each of these topics that may not be read, as a broker says at the end of one of its partitions; none where nobody
- * says so in this time. Reads no record.
- */
-export async function unreadableTopics(
-  reader: Pick<TopicReader, 'offsets' | 'readPage'>,
-  topics: string[],
-  withinMs: number,
-  clock: Clock,
-): Promise<string[]> {
-  const faults: string[] = [];
-  const asked = reader.offsets(topics, 'end').then((ends) =>
-    Promise.all(
-      [...Map.groupBy(ends, ({ topic }) => topic)].map(async ([topic, [end]]) => {
-        const code = await reader.readPage(end!, 0).then(
-          () => null,
-          (error: unknown) => describeError(error).code,
-        );
-        if (code !== null && kindOf(code) === 'denied') faults.push(`${topic} may not be read: ${code}`);
-      }),
-    ),
-  );
-  await endsWithin(
-    asked.catch(() => {}),
-    withinMs,
-    clock,
-  );
-  return faults;
 }

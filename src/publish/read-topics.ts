@@ -131,13 +131,13 @@ async function readAll(
     while (place.next < BigInt(end.nextOffset)) {
       const page = await readPage(reader, { ...end, nextOffset: String(place.next) }, withinMs);
       const { topic, partition } = end;
-      if ('denied' in page) {
+      if (page !== null && 'denied' in page) {
         if (!left.denied.includes(topic)) left.denied.push(topic);
         left.unread.push({ ...placeOf(reader, topic, partition), refused: page.denied });
         break;
       }
       // Written, and not to be seen before all replicas in sync have it: what is sent now would stand behind it.
-      if ('refused' in page || BigInt(page.nextOffset) <= place.next) {
+      if (page === null || BigInt(page.nextOffset) <= place.next) {
         left.unread.push(placeOf(reader, topic, partition));
         withinMs = 0;
         break;
@@ -160,7 +160,7 @@ async function isAnotherLog(
   if (BigInt(nextOffset) > until) return true;
   if (last === null || BigInt(last.offset) < start) return false;
   const page = await readPage(reader, { topic, partition, nextOffset: last.offset }, 0);
-  if (!('records' in page)) return false;
+  if (page === null || 'denied' in page) return false;
   const there = page.records.find(({ offset }) => offset === last.offset);
   return there !== undefined && there.eventId !== last.eventId;
 }
@@ -169,18 +169,18 @@ function placeOf(reader: TopicReader, topic: string, partition: number): Unread 
   return { topic, partition, partitions: reader.partitionsOf(topic) };
 }
 
-/** `denied`: the topic may not be read, and why; that starves no other. `refused`: its leader may be another now. */
+/** `denied`: the topic may not be read, and why; that starves no other. null: its leader may be another now. */
 async function readPage(
   reader: TopicReader,
   from: TopicEnd,
   withinMs: number,
-): Promise<Piece | { denied: string } | { refused: string }> {
+): Promise<Piece | { denied: string } | null> {
   try {
     return await reader.readPage(from, withinMs);
   } catch (error) {
     const { code } = describeError(error);
     if (kindOf(code) === 'denied') return { denied: code };
-    if (isOfPartition(code)) return { refused: code };
+    if (isOfPartition(code)) return null;
     throw error;
   }
 }

@@ -10,7 +10,8 @@ import { type ClusterTimes, clientConfig, type KafkaSettings, transactionalIdOf 
 import type { KafkaCluster, PartitionState, TopicState } from './kafka-cluster';
 import { makeAdministrator } from './kafkajs-inside';
 import { reachCluster } from './reach-cluster';
-import { epochFault, unreachedLeaders, unreadableTopics } from './reach-leaders';
+import { epochFault, unreachedLeaders } from './reach-leaders';
+import { unreadableTopics } from './unreadable-topics';
 
 /** One entry of deploy/topics.json; the topic's name is the prefix, a dot and `name`. */
 export interface TopicDeclaration {

@@ -1,7 +1,7 @@
 // Goal: a check says which topics may not be read, and nothing else of them.
 // Method: a reader that answers as the test says, a clock that is moved by hand.
-import { unreadableTopics } from '../../../src/publish/reach-leaders';
 import type { TopicReader } from '../../../src/publish/read-topics';
+import { unreadableTopics } from '../../../src/publish/unreadable-topics';
 import { makeHandClock } from '../../support/hand-clock';
 
 const refusal = (type: string) => Object.assign(new Error('no'), { type });
