@@ -90,7 +90,7 @@ function makeQuestions(clock: Clock) {
 
 /**
  * The same store, whose calls are timed while this process runs, and whose failures are remembered for a minute or until the verb succeeds.
- * What failed for less than 5 s and was not tried again is over once the store was ready after it; what found the disk full, once it
+ * What failed for less than 5 s and was not tried again is told 5 s after that, and over once the store was ready after it; what found the disk full, once it
  * was ready 5 s after it, though it comes back with the same beginning within that minute. Rejects as the store does.
  */
 export function watchStore(store: Store, clock: Clock): WatchedStore {
@@ -144,7 +144,8 @@ export function watchStore(store: Store, clock: Clock): WatchedStore {
       const asPeopleCount = (steadyMs: number) => clock.nowMs() - (nowMs - steadyMs);
       for (const [verb, { lastMs }] of failing) if (nowMs - lastMs >= rememberedMs) failing.delete(verb);
       const open = [...failing.values()].filter((failure) => !isOver(failure, readyMs));
-      const first = open.find(({ sinceMs }) => nowMs - sinceMs >= patienceMs);
+      const failedMs = Math.max(...open.map(({ lastMs }) => lastMs));
+      const first = open.find((failure) => lasts(failure, failedMs, nowMs));
       const told = first === undefined ? null : choose(open, nowMs);
       // Who waits behind what fails hears nothing for longer than that takes to say why.
       if (oldest !== undefined && nowMs - oldest.atMs >= patienceMs) {
@@ -154,6 +155,14 @@ export function watchStore(store: Store, clock: Clock): WatchedStore {
       return told === null ? null : { sinceMs: asPeopleCount(first!.sinceMs), detail: told.words };
     },
   };
+}
+
+/**
+ * A verb that failed once says for how long that was so, and nothing of what follows: the store is probed every 4 s, and what
+ * somebody kept locked for 4 s is found given back by then. `failedMs`: when any verb failed last.
+ */
+function lasts({ sinceMs, lastMs }: Failure, failedMs: number, nowMs: number): boolean {
+  return failedMs - sinceMs >= patienceMs || nowMs - lastMs >= patienceMs;
 }
 
 function isOver({ sinceMs, lastMs, detail }: Failure, readyMs: number): boolean {
