@@ -17,8 +17,14 @@ describeWithNeighbour('Kafka', kafkaAvailable(), 'a real Kafka of two brokers', 
     await admin.connect();
     await admin.createTopics({
       topics: [{ topic: 'things', numPartitions: 2, replicationFactor: 2 }],
-      waitForLeaders: true,
+      // Its own waiting fails where a broker has not heard of the topic yet.
+      waitForLeaders: false,
     });
+    const isLed = async () => {
+      const { topics } = await admin.fetchTopicMetadata({ topics: ['things'] });
+      return topics[0]!.partitions.every(({ leader, isr }) => leader >= 0 && isr.length === 2);
+    };
+    await until(isLed, { withinMs: 20_000, what: 'leaders of the topic' });
     await admin.disconnect();
   }, kafkaStartsWithinMs);
 
