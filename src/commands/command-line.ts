@@ -1,62 +1,71 @@
 /**
  * Words from the shell to one command: the table of commands, their common option, and how their problems become exit
- * codes. Commands that bring the whole service or the simulator with them are loaded only when they are named.
+ * codes. A command is loaded when it is named, and all of them for the help.
  */
 import { Command, CommanderError, Option } from 'commander';
 import { isProblem, Problem } from '../model/problem';
 import { shellValue, shellWord } from '../model/shell-word';
-import { registerAlerts } from './alerts';
-import { registerCheck } from './check';
-import { registerConfig } from './config';
-import { registerConnect } from './connect';
-import { registerConnections } from './connections';
+import type * as Alerts from './alerts';
+import type * as Check from './check';
+import type * as Config from './config';
+import type * as Connect from './connect';
+import type * as Connections from './connections';
 import type { Action, CommandDoors } from './context';
 import type * as Demo from './demo';
-import { registerEquipment } from './equipment';
-import { registerReference } from './equipment-reference';
-import { registerEvents } from './events';
+import type * as Equipment from './equipment';
+import type * as Reference from './equipment-reference';
+import type * as Events from './events';
 import { exitCodeOf, exitCodes } from './exit-code';
-import { registerExplain } from './explain';
-import { registerFieldOperations } from './field-operations';
-import { registerFiles } from './files';
-import { registerLedger } from './ledger';
-import { registerMigrate } from './migrate';
-import { registerOrganizations } from './organizations';
+import type * as Explain from './explain';
+import type * as FieldOperations from './field-operations';
+import type * as Files from './files';
+import type * as Ledger from './ledger';
+import type * as Migrate from './migrate';
+import type * as Organizations from './organizations';
 import { makeOutput, type Streams } from './output';
-import { registerParked } from './parked';
-import { registerQuarantine } from './quarantine';
-import { registerReplay } from './replay';
+import type * as Parked from './parked';
+import type * as Quarantine from './quarantine';
+import type * as Replay from './replay';
 import type * as Serve from './serve';
 import type * as Simulate from './simulate';
-import { registerDelivery, registerSubscriptions } from './subscriptions';
-import { registerSync } from './sync';
+import type * as Subscriptions from './subscriptions';
+import type * as Sync from './sync';
 import { whereToLook } from './where-to-look';
 
-const light = [
-  registerMigrate,
-  registerConfig,
-  registerCheck,
-  registerOrganizations,
-  registerEquipment,
-  registerReference,
-  registerFieldOperations,
-  registerFiles,
-  registerConnect,
-  registerConnections,
-  registerSubscriptions,
-  registerDelivery,
-  registerEvents,
-  registerParked,
-  registerQuarantine,
-  registerExplain,
-  registerAlerts,
-  registerLedger,
-  registerSync,
-  registerReplay,
-];
+type Register = (program: Command, action: Action) => void;
 
-/** Required by name, or all of them for the help. */
-const heavy: Record<string, (program: Command) => void> = {
+const reference: Register = (...to) =>
+  (require('./equipment-reference') as typeof Reference).registerReference(...to);
+
+/** In the order of the help. */
+const light: Record<string, Register> = {
+  migrate: (...to) => (require('./migrate') as typeof Migrate).registerMigrate(...to),
+  config: (...to) => (require('./config') as typeof Config).registerConfig(...to),
+  check: (...to) => (require('./check') as typeof Check).registerCheck(...to),
+  organizations: (...to) => (require('./organizations') as typeof Organizations).registerOrganizations(...to),
+  equipment: (...to) => (require('./equipment') as typeof Equipment).registerEquipment(...to),
+  makes: reference,
+  types: reference,
+  models: reference,
+  'field-operations': (...to) =>
+    (require('./field-operations') as typeof FieldOperations).registerFieldOperations(...to),
+  files: (...to) => (require('./files') as typeof Files).registerFiles(...to),
+  connect: (...to) => (require('./connect') as typeof Connect).registerConnect(...to),
+  connections: (...to) => (require('./connections') as typeof Connections).registerConnections(...to),
+  subscriptions: (...to) => (require('./subscriptions') as typeof Subscriptions).registerSubscriptions(...to),
+  delivery: (...to) => (require('./subscriptions') as typeof Subscriptions).registerDelivery(...to),
+  events: (...to) => (require('./events') as typeof Events).registerEvents(...to),
+  parked: (...to) => (require('./parked') as typeof Parked).registerParked(...to),
+  quarantine: (...to) => (require('./quarantine') as typeof Quarantine).registerQuarantine(...to),
+  explain: (...to) => (require('./explain') as typeof Explain).registerExplain(...to),
+  alerts: (...to) => (require('./alerts') as typeof Alerts).registerAlerts(...to),
+  ledger: (...to) => (require('./ledger') as typeof Ledger).registerLedger(...to),
+  sync: (...to) => (require('./sync') as typeof Sync).registerSync(...to),
+  replay: (...to) => (require('./replay') as typeof Replay).registerReplay(...to),
+};
+
+/** They bring the whole service or the simulator with them: required by name, or for the help. */
+const heavy: Record<string, Register> = {
   serve: (program) => (require('./serve') as typeof Serve).registerServe(program),
   demo: (program) => (require('./demo') as typeof Demo).registerDemo(program),
   simulate: (program) => (require('./simulate') as typeof Simulate).registerSimulate(program),
@@ -138,13 +147,19 @@ function isOptionOf(command: Command, word: string): boolean {
 
 function register(program: Command, words: string[], action: Action): void {
   const named = words.find((word) => !word.startsWith('-'));
-  const load = named === undefined ? undefined : heavy[named];
-  if (load !== undefined) load(program);
-  else for (const add of light) add(program, action);
-  if (named === undefined || named === 'help') for (const each of Object.values(heavy)) each(program);
+  for (const add of namedBy(named, words)) add(program, action);
   addJson(program);
   inherit(program);
   refuseRepeats(program);
+}
+
+/** Each once; a name that none has is told from all of the light ones. */
+function namedBy(named: string | undefined, words: string[]): Set<Register> {
+  if (words[0] === '--version' || words[0] === '-V') return new Set();
+  const table = { ...light, ...heavy };
+  if (named !== undefined && Object.hasOwn(table, named)) return new Set([table[named]!]);
+  const isHelp = named === undefined || named === 'help';
+  return new Set(Object.values(isHelp ? table : light));
 }
 
 /** Every command has it, in whatever place it is written. */

@@ -1,9 +1,10 @@
 /**
- * The doors of commands in a real process. The store, Kafka and what they bring are loaded only when a command goes
- * through: asking a running service must not cost a second.
+ * The doors of commands in a real process. The settings, the store, Kafka and what they bring are loaded only when a command
+ * goes through: asking a running service must not cost a second.
  */
 import { createInterface } from 'node:readline/promises';
-import { type LoadedSettings, loadSettings } from '../config';
+import type * as Config from '../config';
+import type { LoadedSettings } from '../config';
 import { Problem } from '../model/problem';
 import { endsWithin, systemClock } from '../tools/clock';
 import type * as Wire from '../wire';
@@ -20,7 +21,7 @@ import type { CommandDoors } from './context';
 import { interrupted, keepBeforeEnd } from './early-end';
 
 export const processDoors: CommandDoors = {
-  load: () => loadSettings('command'),
+  load: () => (require('../config') as typeof Config).loadSettings('command'),
   version: packageVersion,
   async openStore(named, wish) {
     const { mustHaveCurrentStore } = require('../wire/kept-store') as typeof KeptStore;
