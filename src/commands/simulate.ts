@@ -42,11 +42,13 @@ export function registerSimulate(program: Command): void {
 
 async function run(options: SimulatorOptions): Promise<void> {
   const { close, ...ready } = await startSimulator(options).catch(asUsage);
-  process.stdout.write(`${JSON.stringify(ready)}\n`);
-  await new Promise<void>((resolve) => {
+  // Whoever reads that line may send a signal at once.
+  const told = new Promise<void>((resolve) => {
     process.once('SIGTERM', () => resolve());
     process.once('SIGINT', () => resolve());
   });
+  process.stdout.write(`${JSON.stringify(ready)}\n`);
+  await told;
   await close();
 }
 
