@@ -10,7 +10,8 @@ import { groupedStore, type Result } from './group';
 import type { SetAside } from './quarantine-entry';
 import type { StoreSettings } from './sqlite/context';
 import { packCalls, unpackResults } from './sqlite/crossing';
-import { type Call, openEngine } from './sqlite/engine';
+import type * as Engine from './sqlite/engine';
+import type { Call } from './sqlite/engine';
 import type { Answers, ThreadData } from './sqlite/thread';
 
 export type { StoreSettings } from './sqlite/context';
@@ -118,6 +119,8 @@ export function openStoreHere(
   nowMs: () => number,
   setAside: SetAside = () => {},
 ): Store {
+  // Elsewhere the thread alone has it.
+  const { openEngine } = require('./sqlite/engine') as typeof Engine;
   const engine = openEngine(settings, nowMs);
   return groupedStore(
     async (calls) =>
