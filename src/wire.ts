@@ -23,9 +23,6 @@ import { makeEventLogTarget } from './publish/event-log';
 import { kafkaTargetDefaults, makeKafkaTarget } from './publish/kafka';
 import type { Replay } from './publish/replay';
 import type { PublishTarget } from './publish/target';
-import { openStore as openStoreWith } from './store/open-store';
-import type * as Postgres from './store/postgres/open-postgres';
-import type { SetAside } from './store/quarantine-entry';
 import { makeStoreRoom } from './store/store-room';
 import { makeLogWatch } from './store/watch-log';
 import { answersInTime, watchStore } from './store/watch-store';
@@ -49,7 +46,6 @@ import { heedOthers } from './wire/heed-others';
 import { clientPauseOf, heedPause } from './wire/heed-pause';
 import { guardRelay, refuseLogAlone } from './wire/log-alone';
 import { loopsOf, startReading, stopLoops } from './wire/loops';
-import { storeFault } from './wire/opening-faults';
 import * as options from './wire/options';
 import { payProbeCall } from './wire/pay-probe-call';
 import { probeAsKnown, tellUnasked } from './wire/probe-as-known';
@@ -96,26 +92,6 @@ export interface Worker {
   start(): void;
   /** Takes nothing more, lets what is in flight end, gives the rest back, within `graceMs`. True when all ended well; never rejects. */
   stop(graceMs: number): Promise<boolean>;
-}
-
-/**
- * Opens the store that the settings name; `waits` hears whom it waits for until then, and `setAside` of all that it puts into
- * quarantine. Throws `store.locked`, `store.unavailable`, `settings.invalid`.
- */
-export async function openStore(
-  settings: Settings,
-  waits: (detail: string) => void,
-  setAside?: SetAside,
-): Promise<Store> {
-  const store = options.storeOptions(settings);
-  try {
-    if (!('url' in store)) return await openStoreWith(store, setAside);
-    // Its client takes a megabyte, which a process with the embedded store has no use for.
-    const { openPostgres } = require('./store/postgres/open-postgres') as typeof Postgres;
-    return await openPostgres(store, null, setAside, waits);
-  } catch (error) {
-    throw storeFault(error, settings.databaseUrl);
-  }
 }
 
 /**

@@ -7,10 +7,10 @@ import type * as Config from '../config';
 import type { LoadedSettings } from '../config';
 import { Problem } from '../model/problem';
 import { endsWithin, systemClock } from '../tools/clock';
-import type * as Wire from '../wire';
 import type * as KeptStore from '../wire/kept-store';
 import type * as LoneSync from '../wire/lone-sync';
 import type * as Move from '../wire/move';
+import type * as OpenStore from '../wire/open-store';
 import type * as Operations from '../wire/operations';
 import { packageVersion } from '../wire/package-files';
 import type * as Provider from '../wire/provider';
@@ -30,7 +30,7 @@ export const processDoors: CommandDoors = {
     if (wish === 'made') mayMakeStore(named);
     const standIn = wish === 'as-is' ? await standInFor(named, systemClock.nowMs()) : null;
     const { loaded } = standIn ?? { loaded: named };
-    const { openStore } = require('../wire') as typeof Wire;
+    const { openStore } = require('../wire/open-store') as typeof OpenStore;
     const { apiOf } = require('../wire/operations') as typeof Operations;
     const store = await openStore(loaded.settings, say);
     const { makeOwnProvider } = require('../wire/provider') as typeof Provider;
@@ -52,7 +52,7 @@ export const processDoors: CommandDoors = {
     return createDeclaredTopics(settings);
   },
   async reencrypt(loaded) {
-    const { openStore } = require('../wire') as typeof Wire;
+    const { openStore } = require('../wire/open-store') as typeof OpenStore;
     const { reencryptTokens } = require('../wire/reencrypt') as typeof Reencrypt;
     mustHaveStore(loaded);
     const store = await openStore(loaded.settings, say);

@@ -15,10 +15,14 @@ import { answerBrokenRequests, ofHead } from './broken-requests';
 import { type InFlight, makeInFlight } from './in-flight';
 import { makeReceiver } from './receive';
 import { makeResponder, type Responder } from './respond';
-import { limitsOf, type WebhookDoors, type WebhookLimits, type WebhookSettings } from './settings';
+import {
+  deliveryPath,
+  limitsOf,
+  type WebhookDoors,
+  type WebhookLimits,
+  type WebhookSettings,
+} from './settings';
 import { makeTurns } from './turns';
-
-export const deliveryPath = '/webhooks';
 
 export interface WebhookServer {
   /** Rejects with the system's error (`EADDRINUSE`, …) when the address cannot be had. Port 0 takes a free one. */

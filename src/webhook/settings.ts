@@ -9,6 +9,8 @@ import type { Secret } from '../tools/secret';
 import type { BodyFault } from './read-body';
 import type { RefusalReason } from './refusals';
 
+export const deliveryPath = '/webhooks';
+
 export type WebhookAuthKind = 'authorization' | 'token' | 'hmac';
 
 /** A subscription's token, and the user whose subscription carries it; null when that is not known. */

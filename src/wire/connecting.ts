@@ -12,7 +12,8 @@ import { makeExpiring } from '../connect/expiring';
 import { leftBehindWords } from '../connect/given-grants';
 import { GrantRefusal } from '../connect/grant-refusal';
 import { makeRenewal, type Renewal } from '../connect/renewal';
-import { type ConnectRoutes, makeConnectRoutes } from '../connect/routes';
+import type * as Routes from '../connect/routes';
+import type { ConnectRoutes } from '../connect/routes';
 import type { ClientPause } from '../fetch/options';
 import { makeTokenCalls } from '../fetch/token-calls';
 import type { Condition } from '../model/alert';
@@ -110,8 +111,10 @@ export function wireConnecting(settings: Settings, parts: ConnectingParts): Conn
       erase: parts.erase,
       unlisted: (connectionId) => book.unlisted(connectionId),
     }),
-    routes: (observer, ready = async () => {}) =>
-      makeConnectRoutes({
+    routes(observer, ready = async () => {}) {
+      // They bring Express, which a command has no use for.
+      const { makeConnectRoutes } = require('../connect/routes') as typeof Routes;
+      return makeConnectRoutes({
         consents,
         ready,
         secure: publicUrl?.startsWith('https:') === true,
@@ -121,7 +124,8 @@ export function wireConnecting(settings: Settings, parts: ConnectingParts): Conn
             observer.trouble({ place: 'connections', code: `grant-${error.fault}`, detail: error.message });
         },
         refused: (code, detail) => observer.trouble({ place: 'connections', code, detail }),
-      }),
+      });
+    },
     end: async (organizationId) =>
       parts.pause.leftMs() === 0 && (await endConnection({ calls, server }, organizationId)),
     conditions() {

@@ -6,8 +6,8 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Settings } from '../config';
-import { mustBeMigrated } from '../store/postgres/migrate';
-import { poolConfig } from '../store/postgres/server/database';
+import type * as Migrate from '../store/postgres/migrate';
+import type * as Database from '../store/postgres/server/database';
 import { mustBeCurrent, mustBeMakeable, mustBeStore } from '../store/sqlite/database';
 import { storeFault } from './opening-faults';
 
@@ -29,8 +29,10 @@ function mustPass(must: (file: string) => void, { databaseUrl }: Settings): void
 /** As `mustHaveStore`, of a database on a server too; throws `store.older` where it is to be migrated, and as opening it does. */
 export async function mustHaveCurrentStore({ databaseUrl }: Settings): Promise<void> {
   try {
-    if (databaseUrl.kind === 'sqlite') mustBeCurrent(resolve(databaseUrl.path));
-    else await mustBeMigrated(poolConfig({ url: databaseUrl.url.open(), connections: 1 }));
+    if (databaseUrl.kind === 'sqlite') return mustBeCurrent(resolve(databaseUrl.path));
+    const { mustBeMigrated } = require('../store/postgres/migrate') as typeof Migrate;
+    const { poolConfig } = require('../store/postgres/server/database') as typeof Database;
+    await mustBeMigrated(poolConfig({ url: databaseUrl.url.open(), connections: 1 }));
   } catch (error) {
     throw storeFault(error, databaseUrl);
   }

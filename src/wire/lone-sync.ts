@@ -5,11 +5,12 @@
 import { randomUUID } from 'node:crypto';
 import type { LoadedSettings } from '../config';
 import type { Store } from '../model/store';
-import { makeObserver } from '../observe/observer';
+import type * as ObserverOf from '../observe/observer';
 import type { ApiDoors } from '../operations/api';
 import { idleView } from '../sync/progress';
 import { type Loop, systemClock } from '../tools/clock';
-import { type Worker, wireWorker } from '../wire';
+import type * as Wire from '../wire';
+import type { Worker } from '../wire';
 import { pauseLoop } from './heed-pause';
 
 export interface LoneSync {
@@ -24,6 +25,9 @@ export function makeLoneSync({ settings }: LoadedSettings, store: Store): LoneSy
   let heeding: Loop | null = null;
 
   async function open(): Promise<Worker> {
+    // All that a worker is made of: most commands ask for neither.
+    const { makeObserver } = require('../observe/observer') as typeof ObserverOf;
+    const { wireWorker } = require('../wire') as typeof Wire;
     const observer = makeObserver({
       log: { level: 'silent', service: settings.otelServiceName, nowMs: systemClock.nowMs },
       telemetry: {

@@ -1,6 +1,6 @@
 /**
- * Joins the operations listener: the API on the store, and a check that asks each neighbour through the part that
- * talks to it.
+ * Joins what operators ask: the API on the store, and a check that asks each neighbour through the part that talks to it.
+ * What serves it over HTTP is in operations-listener.ts.
  */
 import { alertsLease } from '../alert/leader';
 import { testSinks } from '../alert/test-sinks';
@@ -9,11 +9,8 @@ import type { Alert } from '../model/alert';
 import type { Api } from '../model/api';
 import { Problem } from '../model/problem';
 import type { Store } from '../model/store';
-import type { Health } from '../observe/health';
-import type { Observer } from '../observe/observer';
 import { type ApiDoors, makeApi } from '../operations/api';
 import { type CheckDoors, CheckFailure, runCheck } from '../operations/check';
-import { makeOperationsServer, type OperationsServer } from '../operations/server';
 import { attendance } from '../operations/unattended';
 import type { SecretBook } from '../subscribe/secret-book';
 import { systemClock } from '../tools/clock';
@@ -30,36 +27,10 @@ import { sinksOf, testSinksOf } from './sinks';
 import type { StandIn } from './stand-in-store';
 import { storesAnswer } from './stores-answer';
 import { meterOf } from './sync';
-import { checkTopics } from './topics';
+import type * as Topics from './topics';
 
 /** So long a probe on demand is waited for. */
 const probeWaitMs = 5000;
-
-export interface OperationsParts {
-  store: Store;
-  observer: Observer;
-  health: Health;
-  /** null in a receiver, which cannot ask the provider. */
-  worker: Worker | null;
-  /** Of a process without a worker. */
-  own: OwnProvider | null;
-}
-
-/**
- * The operations listener of this process, not listening yet; without a worker of its own it has no sync and no replay.
- * Bounds as `apiOf` does.
- */
-export function operationsOf(loaded: LoadedSettings, parts: OperationsParts): OperationsServer {
-  const { observer, health, own } = parts;
-  const alone = own === null ? null : { own, sync: null, replay: null, standIn: null };
-  return makeOperationsServer({
-    api: apiOf(loaded, parts.store, parts.worker, (alert) => observer.log.alert(alert), alone),
-    health,
-    metricsText: () => observer.metricsText(),
-    token: loaded.settings.operationsToken,
-    fault: (error) => observer.fault('operations', error),
-  });
-}
 
 /** What a command has that runs beside no service. */
 export interface Alone {
@@ -239,7 +210,11 @@ function kafkaDoor(
   ends: Pick<Store, 'topicEnds'> | null,
   alerts: Pick<Store, 'listAlerts'>,
 ): CheckDoors['kafka'] {
-  if (settings.kafkaBrokers !== null)
-    return () => checkTopics(settings, () => storesAnswer(alerts.listAlerts(), systemClock));
+  if (settings.kafkaBrokers !== null) {
+    return () => {
+      const { checkTopics } = require('./topics') as typeof Topics;
+      return checkTopics(settings, () => storesAnswer(alerts.listAlerts(), systemClock));
+    };
+  }
   return settings.role === 'receiver' || ends === null ? null : () => checkLogAlone(ends, systemClock);
 }

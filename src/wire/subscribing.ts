@@ -19,7 +19,7 @@ import { makeUnopenedWatch } from '../subscribe/unopened';
 import { endLooking, makeSubscriptionWatch, type SubscriptionWatch } from '../subscribe/watch';
 import { type Clock, makeLoop } from '../tools/clock';
 import { makeSealer } from '../tools/secret';
-import { deliveryPath } from '../webhook/server';
+import { deliveryPath } from '../webhook/settings';
 
 export interface SubscribingParts {
   store: Store;

@@ -18,11 +18,11 @@ import { storeOptions } from '../../../src/wire/options';
 /** It opens, and answers nothing after that. */
 jest.mock('../../../src/wire', () => ({
   ...jest.requireActual('../../../src/wire'),
-  openStore: async () => ({ close: async () => {} }),
   wireWorker: async () => {
     throw new Problem('store.unavailable', 'Query read timeout');
   },
 }));
+jest.mock('../../../src/wire/open-store', () => ({ openStore: async () => ({ close: async () => {} }) }));
 
 const server: StoreAddress = {
   kind: 'postgres',

@@ -1,0 +1,38 @@
+/**
+ * Joins the operations listener: the API of this process, its health and its metrics. A command beside no service has the
+ * API without it.
+ */
+import type { LoadedSettings } from '../config';
+import type { Store } from '../model/store';
+import type { Health } from '../observe/health';
+import type { Observer } from '../observe/observer';
+import { makeOperationsServer, type OperationsServer } from '../operations/server';
+import type { Worker } from '../wire';
+import { apiOf } from './operations';
+import type { OwnProvider } from './provider';
+
+export interface OperationsParts {
+  store: Store;
+  observer: Observer;
+  health: Health;
+  /** null in a receiver, which cannot ask the provider. */
+  worker: Worker | null;
+  /** Of a process without a worker. */
+  own: OwnProvider | null;
+}
+
+/**
+ * The operations listener of this process, not listening yet; without a worker of its own it has no sync and no replay.
+ * Bounds as `apiOf` does.
+ */
+export function operationsOf(loaded: LoadedSettings, parts: OperationsParts): OperationsServer {
+  const { observer, health, own } = parts;
+  const alone = own === null ? null : { own, sync: null, replay: null, standIn: null };
+  return makeOperationsServer({
+    api: apiOf(loaded, parts.store, parts.worker, (alert) => observer.log.alert(alert), alone),
+    health,
+    metricsText: () => observer.metricsText(),
+    token: loaded.settings.operationsToken,
+    fault: (error) => observer.fault('operations', error),
+  });
+}
