@@ -58,7 +58,7 @@ function nearest(name: string, known: string[], editsMax: number): string | null
   let fewest = editsMax + 1;
   for (const candidate of known) {
     if (Math.abs(candidate.length - name.length) >= fewest) continue;
-    const edits = editsBetween(name, candidate);
+    const edits = editsBetween(name, candidate, fewest);
     if (edits < fewest) {
       best = candidate;
       fewest = edits;
@@ -67,8 +67,8 @@ function nearest(name: string, known: string[], editsMax: number): string | null
   return best;
 }
 
-/** Levenshtein distance, row by row. */
-function editsBetween(left: string, right: string): number {
+/** Levenshtein distance, row by row. No row has less than the one before: from `enough` on it is not counted to its end. */
+function editsBetween(left: string, right: string, enough: number): number {
   let previous = Array.from({ length: right.length + 1 }, (_unused, index) => index);
   for (let row = 1; row <= left.length; row += 1) {
     const current = [row];
@@ -78,6 +78,7 @@ function editsBetween(left: string, right: string): number {
       const removed = (previous[column] ?? 0) + 1;
       current.push(Math.min(substituted, inserted, removed));
     }
+    if (Math.min(...current) >= enough) return enough;
     previous = current;
   }
   return previous[right.length] ?? 0;
