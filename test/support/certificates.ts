@@ -82,8 +82,9 @@ function written({ subject, publicKey, issuer, isAuthority }: About, wish: Wish)
 function tagged(tag: number, ...parts: Buffer[]): Buffer {
   const content = Buffer.concat(parts);
   const { length } = content;
-  const head = length < 128 ? [tag, length] : [tag, 0x82, length >> 8, length & 0xff];
-  return Buffer.concat([Buffer.from(head), content]);
+  // As short as can be (section 10.1): Java writes what it has read anew before it verifies the signature.
+  const bytes = length < 128 ? [length] : length < 256 ? [0x81, length] : [0x82, length >> 8, length & 0xff];
+  return Buffer.concat([Buffer.from([tag, ...bytes]), content]);
 }
 
 const sequence = (...parts: Buffer[]): Buffer => tagged(0x30, ...parts);
