@@ -117,10 +117,15 @@ export const date: Kind<string> = {
   accepts: 'a date as YYYY-MM-DD',
 };
 
-/** One or more; the first is read here, since OpenSSL takes a file without any for one that trusts nobody. */
+/**
+ * One or more; the first is read here, since OpenSSL takes a file without any for one that trusts nobody. Of a file that is
+ * still being written it trusts whom it finds before the end.
+ */
 export const certificate: Kind<string> = {
-  schema: z.string().refine((value) => isReadBy((pem) => new X509Certificate(pem), value)),
-  accepts: 'the path of a PEM file that holds a certificate',
+  schema: z
+    .string()
+    .refine((value) => isReadBy((pem) => new X509Certificate(pem), value) && !isCutShort(value)),
+  accepts: 'the path of a PEM file that holds a certificate, and none that is cut short',
 };
 
 export const certificateKey: Kind<Secret> = {
@@ -130,6 +135,12 @@ export const certificateKey: Kind<Secret> = {
     .transform((value) => new Secret(value)),
   accepts: 'the path of a PEM file that holds a private key without a passphrase',
 };
+
+function isCutShort(pem: string): boolean {
+  const begun = pem.match(/-----BEGIN /g) ?? [];
+  const ended = pem.match(/-----END [A-Z0-9 ]+-----/g) ?? [];
+  return begun.length > ended.length;
+}
 
 function isReadBy(read: (pem: string) => unknown, value: string): boolean {
   try {

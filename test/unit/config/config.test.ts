@@ -166,10 +166,14 @@ describe('values from files', () => {
       'canary',
       '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----',
       clientOf().key,
+      // Of a second one that is still being written OpenSSL says nothing, and trusts the first alone.
+      `${pem}\n${pem.slice(0, 300)}`,
+      `${pem}\n${pem.slice(0, -9)}`,
     ])
       expect(faultsOf({ ...given, KAFKA_CA_FILE: file('no.pem', none) })).toEqual([
-        'KAFKA_CA_FILE must be the path of a PEM file that holds a certificate',
+        'KAFKA_CA_FILE must be the path of a PEM file that holds a certificate, and none that is cut short',
       ]);
+    expect(faultsOf({ ...given, KAFKA_CA_FILE: file('two.pem', `${pem}\n${pem}\n`) })).toEqual([]);
   });
 
   test('a certificate and the key of another one are refused, of whatever kinds their keys are', () => {
