@@ -52,11 +52,13 @@ export function loadSettings(
 ): LoadedSettings {
   const faults: Fault[] = [];
   const values: Record<string, unknown> = {};
+  const files: Record<string, string> = {};
   const origins = {} as Record<SettingName, Origin>;
   for (const [name, row] of rows) {
     const given = readGiven(name, row, environment, faults);
     const value = parse(name, row, given, faults);
     values[fieldName(name)] = value;
+    if (row.file && given.path !== null) files[name] = given.path;
     origins[name as SettingName] = { from: given.from, path: given.path, shown: shownOf(row, given, value) };
   }
   if (environment.NODE_TLS_REJECT_UNAUTHORIZED === '0') {
@@ -65,7 +67,7 @@ export function loadSettings(
       text: 'must not be 0: certificates are always checked; NODE_EXTRA_CA_CERTS adds an authority',
     });
   }
-  const settings = deepFreeze(values) as Settings;
+  const settings = deepFreeze({ ...values, files }) as Settings;
   // What is missing is said at once with what is wrong, unless what is wrong decides what is needed.
   const wrong = new Set(faults.map((fault) => fault.name));
   if (purpose === 'serve' && !wrong.has('ROLE') && !wrong.has('WEBHOOK_AUTH')) {
@@ -85,6 +87,26 @@ export function loadSettings(
     missing: findMissing(settings),
     warnings: [...strangers, ...findWarnings(settings, nowMs)],
   };
+}
+
+/**
+ * The settings with what the files hold now whose variables name them, judged as at the start; the others, also those of a
+ * `NAME_FILE`, stay as they are. Throws `settings.invalid` as `loadSettings` does. A file has at most 1 MiB.
+ */
+export function readFilesAnew(settings: Settings): Settings {
+  const faults: Fault[] = [];
+  const values: Record<string, unknown> = { ...settings };
+  for (const [name, row] of rows) {
+    const path = settings.files[name as SettingName];
+    if (path !== undefined)
+      values[fieldName(name)] = parse(name, row, readFile(name, '', path, faults), faults);
+  }
+  const anew = deepFreeze(values) as Settings;
+  if (faults.length === 0) faults.push(...findFaults(anew));
+  if (faults.length > 0) {
+    throw new Problem('settings.invalid', faults.map(({ name, text }) => `${name} ${text}`).join('\n'));
+  }
+  return anew;
 }
 
 const knownNames = rows.flatMap(([name, row]) => (canBeFile(row) ? [name, `${name}_FILE`] : [name]));

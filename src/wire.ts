@@ -19,6 +19,7 @@ import type { Store } from './model/store';
 import type { Observer } from './observe/observer';
 import type { Found } from './operations/check';
 import { makePipeline, type Pipeline, type ProviderDoor } from './pipeline';
+import type { KafkaSettings } from './publish/client-config';
 import { makeEventLogTarget } from './publish/event-log';
 import { kafkaTargetDefaults, makeKafkaTarget } from './publish/kafka';
 import type { Replay } from './publish/replay';
@@ -32,7 +33,7 @@ import { type Clock, systemClock } from './tools/clock';
 import { makeBehindWatch } from './wire/behind';
 import { bookOf, knownBy } from './wire/book';
 import { checkConnections } from './wire/check-connections';
-import { conditionsOf, isOverBy, isSettledBy } from './wire/conditions';
+import { conditionsOf, isOverBy, isSettledBy, type Knowing } from './wire/conditions';
 import {
   type Connecting,
   type ConnectingParts,
@@ -44,6 +45,7 @@ import { makeNameEquipment } from './wire/equipment-names';
 import { type ClockHeard, hearCalls, signs } from './wire/hear-calls';
 import { heedOthers } from './wire/heed-others';
 import { clientPauseOf, heedPause } from './wire/heed-pause';
+import { kafkaSettings } from './wire/kafka-settings';
 import { guardRelay, refuseLogAlone } from './wire/log-alone';
 import { loopsOf, startReading, stopLoops } from './wire/loops';
 import * as options from './wire/options';
@@ -78,6 +80,8 @@ export interface Worker {
   book: ConnectionBook;
   /** What leads to connections and keeps them. */
   connecting: Connecting;
+  /** Where events go; null without brokers. */
+  kafka: KafkaSettings | null;
   /** What people read and write directly. */
   data: ProviderData;
   sync: Sync;
@@ -106,6 +110,7 @@ export async function wireWorker(
 ): Promise<Worker> {
   await refuseLogAlone(settings.kafkaBrokers, store);
   const clock = systemClock;
+  const kafka = kafkaSettings(settings, (trouble) => observer.trouble(trouble));
   const watch = makeProcessWatch(clock, () => signs(settings, book));
   const heard = hearCalls(settings, { watch, observer }, clock);
   const pause = clientPauseOf(() => pipeline.health, clock);
@@ -123,11 +128,11 @@ export async function wireWorker(
   const outside = around({
     store,
     provider: client,
-    target: targetOf(settings, clock),
+    target: targetOf(settings, kafka, clock),
     sinks: sinksOf(settings, (alert) => observer.log.alert(alert)),
   });
   const watched = watchStore(outside.store, clock);
-  const doors = { ...outside, store: watched.store, nameEquipment: makeNameEquipment(watched.store) };
+  const doors = { ...outside, store: watched.store, kafka, nameEquipment: makeNameEquipment(watched.store) };
   const listsWanted = () => loops.learn.wake();
   const pipeline = makePipeline(
     {
@@ -151,7 +156,7 @@ export async function wireWorker(
   const meter = meterOf(settings, doors.store, troubleOf(observer, 'store'), clock);
   const listed = { observer, decided: () => loops.relay.wake(), failed: troubleOf(observer, 'sync') };
   const sync = syncOf(settings, { ...doors, client, pipeline, book, meter, clock, holder, ...listed });
-  const replay = replayOf(settings, { store: doors.store, relay, meter, clock, holder, pipeline, observer });
+  const replay = replayOf(settings, { ...doors, relay, meter, clock, holder, pipeline, observer });
   const behind = makeBehindWatch(doors.store, sync, mayListAll(book, meter), clock);
   const room = makeStoreRoom(doors.store, settings.storeBytesMax, clock);
   const storeLog = makeLogWatch(doors.store, clock);
@@ -159,10 +164,9 @@ export async function wireWorker(
   const subscribing = subscribingOf(settings, doors.store, { client, book, pipeline, observer, clock });
   const others = [relay, guard, behind, book, room, storeLog, unread, meter, watch, connecting, subscribing];
   const conditions = conditionsOf({ store: watched, health: pipeline.health, others }, clock);
-  const known = { isSettled: isSettledBy({ others }, book), isOver: isOverBy({ others }) };
-  const { manageUrl } = book;
-  const alerting = alertingOf(settings, doors, { observer, clock, holder, conditions, ...known, manageUrl });
-  const operated = { pipeline, relay, alerting, book, meter, connecting, sync, replay, subscribing };
+  const known = knownToAlerts({ others }, book);
+  const alerting = alertingOf(settings, doors, { observer, clock, holder, conditions, ...known });
+  const operated = { pipeline, kafka, relay, alerting, book, meter, connecting, sync, replay, subscribing };
   const parts = { ...operated, watch, client, behind, room, storeLog, unread };
   const loops = loopsOf({ ...parts, store: doors.store }, observer, clock);
   await readConnections(settings, book).then(() => meter.look());
@@ -270,10 +274,16 @@ function providerDoorOf(
   };
 }
 
-function targetOf(settings: Settings, clock: Clock): PublishTarget {
-  const kafka = options.kafkaOptions(settings);
+function targetOf(settings: Settings, kafka: KafkaSettings | null, clock: Clock): PublishTarget {
   if (kafka === null) return makeEventLogTarget();
   return makeKafkaTarget(kafka, { ...kafkaTargetDefaults, clock, topics: options.topicsOf(settings) });
+}
+
+function knownToAlerts(
+  others: Pick<Knowing, 'others'>,
+  book: ConnectionBook,
+): Pick<AlertingParts, 'isSettled' | 'isOver' | 'manageUrl'> {
+  return { isSettled: isSettledBy(others, book), isOver: isOverBy(others), manageUrl: book.manageUrl };
 }
 
 function alertingOf(

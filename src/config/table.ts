@@ -319,4 +319,7 @@ export const table = {
 export type SettingName = keyof typeof table;
 
 /** Every setting under its name in camelCase; absent ones are null. Deeply frozen when loaded. */
-export type Settings = ValuesOf<typeof table>;
+export type Settings = ValuesOf<typeof table> & {
+  /** The files of those whose variable names one, as it names them: they may be read anew. */
+  readonly files: { readonly [Name in SettingName]?: string };
+};

@@ -1,20 +1,37 @@
 /**
- * What an installation says of its Kafka, as kafkajs wants to hear it. Secrets are opened here and go nowhere else. Pure.
+ * What an installation says of its Kafka, as kafkajs wants to hear it. Secrets are opened here and go nowhere else. Pure,
+ * but for what TLS is told, which is asked for anew each time.
  */
 import type { Secret } from '../tools/secret';
 import type { KafkaConfig, SASLOptions } from './kafkajs-inside';
+import type { SocketRequest } from './sockets';
 
 export interface KafkaSettings {
   /** `host:port` of each. */
   brokers: string[];
   clientId: string;
-  /** PEM texts; null for a plain connection. */
-  tls: { ca: string | null; cert: string | null; key: Secret | null } | null;
+  /** null for a plain connection. */
+  tls: TlsFiles | null;
   sasl: {
     mechanism: 'plain' | 'scram-sha-256' | 'scram-sha-512';
     username: string;
     password: Secret;
   } | null;
+}
+
+/** PEM texts; null where no file is named. */
+export interface TlsTexts {
+  ca: string | null;
+  cert: string | null;
+  key: Secret | null;
+}
+
+/** The files of certificates and key, which may be renewed at any time. Never throws. */
+export interface TlsFiles {
+  /** What a connection that is made now is to use. */
+  now(): TlsTexts;
+  /** Why that is not what the files say now; null where it is. Holds no secret. */
+  unfit(): string | null;
 }
 
 export interface ClusterTimes {
@@ -29,9 +46,21 @@ export function transactionalIdOf({ clientId }: Pick<KafkaSettings, 'clientId'>,
   return `${clientId}-${role}`;
 }
 
+/** What a connection that is made now is told; undefined for a plain one. */
+export function tlsOptions({ tls }: Pick<KafkaSettings, 'tls'>): SocketRequest['ssl'] {
+  if (tls === null) return undefined;
+  const { ca, cert, key } = tls.now();
+  return {
+    ...(ca !== null && { ca }),
+    ...(cert !== null && { cert }),
+    ...(key !== null && { key: key.open() }),
+  };
+}
+
 /** Every broker that is named is tried before connecting fails. */
 export function clientConfig(settings: KafkaSettings, times: ClusterTimes): KafkaConfig {
-  const { tls, sasl } = settings;
+  const { sasl } = settings;
+  const ssl = tlsOptions(settings);
   return {
     clientId: settings.clientId,
     brokers: settings.brokers,
@@ -39,13 +68,7 @@ export function clientConfig(settings: KafkaSettings, times: ClusterTimes): Kafk
     authenticationTimeout: times.connectTimeoutMs,
     requestTimeout: times.requestTimeoutMs,
     retry: { retries: Math.max(4, settings.brokers.length), initialRetryTime: 100, maxRetryTime: 800 },
-    ...(tls !== null && {
-      ssl: {
-        ...(tls.ca !== null && { ca: tls.ca }),
-        ...(tls.cert !== null && { cert: tls.cert }),
-        ...(tls.key !== null && { key: tls.key.open() }),
-      },
-    }),
+    ...(ssl !== undefined && { ssl }),
     ...(sasl !== null && {
       sasl: {
         mechanism: sasl.mechanism,

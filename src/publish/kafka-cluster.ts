@@ -4,7 +4,7 @@
  * be here; how records are read is in kafka-topic-reader.ts.
  */
 import type { Clock } from '../tools/clock';
-import { type ClusterTimes, clientConfig, type KafkaSettings } from './client-config';
+import { type ClusterTimes, clientConfig, type KafkaSettings, tlsOptions } from './client-config';
 import { makeTopicReader } from './kafka-topic-reader';
 import { type Broker, errorName, makeInnerCluster, type ProduceAnswer } from './kafkajs-inside';
 import type { WireBatch } from './produce-body';
@@ -87,7 +87,8 @@ export function makeCluster(
   const sockets = makeSockets();
   const cluster = makeInnerCluster({
     ...clientConfig(settings, times),
-    socketFactory: (request) => sockets.make(request as SocketRequest),
+    // The client gives each of its connections the certificates that it was made with, though it lives for months.
+    socketFactory: (request) => sockets.make({ ...(request as SocketRequest), ssl: tlsOptions(settings) }),
     metadataMaxAge: metadataMaxAgeMs,
   });
   const { brokerPool } = cluster;

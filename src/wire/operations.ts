@@ -12,12 +12,14 @@ import type { Store } from '../model/store';
 import { type ApiDoors, makeApi } from '../operations/api';
 import { type CheckDoors, CheckFailure, runCheck } from '../operations/check';
 import { attendance } from '../operations/unattended';
+import type { KafkaSettings } from '../publish/client-config';
 import type { SecretBook } from '../subscribe/secret-book';
 import { systemClock } from '../tools/clock';
 import { makeRejudge } from '../webhook/rejudge';
 import type { Worker } from '../wire';
 import { checkProvider } from './check-provider';
 import { checkSinks } from './check-sinks';
+import { kafkaSettings } from './kafka-settings';
 import { alertsAsTold, makeListAlerts } from './list-alerts';
 import { checkLogAlone } from './log-alone';
 import { alertingOptions, webhookOptions } from './options';
@@ -54,6 +56,7 @@ export function apiOf(
 ): Api {
   const { settings } = loaded;
   const own = worker ?? alone?.own ?? null;
+  const kafka = worker === null ? kafkaSettings(settings) : worker.kafka;
   const standIn = alone?.standIn ?? null;
   // As the metric counts: where no worker ever stood beside a receiver, for as long as that runs.
   const receives = worker === null && writeAlert !== null;
@@ -82,7 +85,7 @@ export function apiOf(
           worker === null ? ownCheck : () => worker.checkProvider(),
           standIn === null ? unattendedMs : null,
         ),
-        kafka: kafkaDoor(settings, standIn?.isKnown === false ? null : store, store),
+        kafka: kafkaDoor(settings, kafka, standIn?.isKnown === false ? null : store, store),
         clockOffsetMs: own?.clockOffsetMs ?? (() => null),
       }),
     listAlerts: makeListAlerts(settings, store, worker, unattendedMs),
@@ -207,13 +210,16 @@ function checkDoors(
 /** `ends` null: what the store knows of Kafka cannot be read. */
 function kafkaDoor(
   settings: Settings,
+  kafka: KafkaSettings | null,
   ends: Pick<Store, 'topicEnds'> | null,
   alerts: Pick<Store, 'listAlerts'>,
 ): CheckDoors['kafka'] {
-  if (settings.kafkaBrokers !== null) {
+  if (kafka !== null) {
     return () => {
       const { checkTopics } = require('./topics') as typeof Topics;
-      return checkTopics(settings, () => storesAnswer(alerts.listAlerts(), systemClock));
+      return checkTopics(kafka, settings.kafkaTopicPrefix, () =>
+        storesAnswer(alerts.listAlerts(), systemClock),
+      );
     };
   }
   return settings.role === 'receiver' || ends === null ? null : () => checkLogAlone(ends, systemClock);

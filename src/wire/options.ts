@@ -13,7 +13,6 @@ import { withoutEndSlashes } from '../model/without-end-slashes';
 import { normalizerVersion } from '../normalize/normalize';
 import type { ProviderCall } from '../observe/lines';
 import type { PathSettings } from '../pipeline';
-import type { KafkaSettings } from '../publish/client-config';
 import { relayDefaults } from '../publish/relay-options';
 import type { StoreSettings } from '../store/open-store';
 import type { PostgresSettings } from '../store/postgres/context';
@@ -217,24 +216,6 @@ export function alertmanagerOptions(
     generatorUrl: runbookBase,
     endsAheadMs: Math.max(300_000, 4 * resendMs),
     openMs: Math.max(holdMs, Math.min(openMsMax, 4 * resendMs)),
-  };
-}
-
-/** null: no broker is named, events go to the embedded log. */
-export function kafkaOptions(settings: Settings): KafkaSettings | null {
-  if (settings.kafkaBrokers === null) return null;
-  const {
-    kafkaSaslMechanism: mechanism,
-    kafkaSaslUsername: username,
-    kafkaSaslPassword: password,
-  } = settings;
-  const { kafkaCa: ca, kafkaCert: cert, kafkaKey: key } = settings;
-  return {
-    brokers: [...settings.kafkaBrokers],
-    clientId: settings.kafkaClientId,
-    tls: settings.kafkaTls ? { ca, cert, key } : null,
-    sasl:
-      mechanism === null || username === null || password === null ? null : { mechanism, username, password },
   };
 }
 

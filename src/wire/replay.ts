@@ -7,6 +7,7 @@ import type { Store } from '../model/store';
 import type { Trouble } from '../observe/lines';
 import type { Observer } from '../observe/observer';
 import type { Pipeline } from '../pipeline';
+import type { KafkaSettings } from '../publish/client-config';
 import { kafkaTargetDefaults, makeKafkaTarget } from '../publish/kafka';
 import type { Relay } from '../publish/relay';
 import { makeReplay, type Replay } from '../publish/replay';
@@ -14,11 +15,13 @@ import { replayDefaults } from '../publish/run-replay';
 import { type HistorySender, makeHistorySender } from '../publish/send-history';
 import { describeTopics } from '../publish/topics';
 import type { Clock } from '../tools/clock';
-import { kafkaOptions, topicsOf } from './options';
+import { topicsOf } from './options';
 import { troubleOf } from './trouble-of';
 
 export interface ReplayParts {
   store: Store;
+  /** null: there is no history to send anywhere. */
+  kafka: KafkaSettings | null;
   relay: Relay;
   meter: SandboxMeter;
   clock: Clock;
@@ -30,12 +33,12 @@ export interface ReplayParts {
 
 /** Replay, joined to the store, the relay and the topics of this process. */
 export function replayOf(settings: Settings, parts: ReplayParts): Replay {
-  const { store, relay, meter, clock, holder, pipeline, observer } = parts;
+  const { store, kafka, relay, meter, clock, holder, pipeline, observer } = parts;
   const doors = {
     store,
     relay,
     clock,
-    history: historyOf(settings, clock),
+    history: kafka === null ? null : historyOf(settings, kafka, clock),
     due: () => pipeline.work.wake(),
     passedOver: (topic: string, events: string[]) => observer.trouble(passedOver(topic, events)),
     forbidden: () => meter.forbidden(),
@@ -53,9 +56,7 @@ export function passedOver(topic: string, events: string[]): Trouble {
   return { place: 'kafka', code: 'publish.passed-over', detail };
 }
 
-function historyOf(settings: Settings, clock: Clock): HistorySender | null {
-  const kafka = kafkaOptions(settings);
-  if (kafka === null) return null;
+function historyOf(settings: Settings, kafka: KafkaSettings, clock: Clock): HistorySender {
   return makeHistorySender({
     clock,
     liveTopics: topicsOf(settings),

@@ -4,35 +4,39 @@
 import { conditionRows } from '../alert/catalogue';
 import type { Settings } from '../config';
 import type { Alert } from '../model/alert';
+import { asSentence } from '../model/as-sentence';
 import { CheckFailure, type Found } from '../operations/check';
 import { describeError, doubtOf } from '../publish/classify-error';
 import type { KafkaSettings } from '../publish/client-config';
 import { kafkaTargetDefaults } from '../publish/kafka';
 import { createTopics, type DeclaredKafka, type DeclaredTopic, describeDeclared } from '../publish/topics';
 import { endsWithin, systemClock } from '../tools/clock';
-import { kafkaOptions } from './options';
+import { kafkaSettings } from './kafka-settings';
 import { declaredTopics } from './package-files';
 
 /** Creates what is missing; none when no broker is named. Throws `publish.unavailable`, `publish.refused`. */
 export async function createDeclaredTopics(
   settings: Settings,
 ): Promise<(DeclaredTopic & { created: boolean })[]> {
-  const kafka = kafkaOptions(settings);
+  const kafka = kafkaSettings(settings);
   if (kafka === null) return [];
   const options = { ...kafkaTargetDefaults, clock: systemClock };
   return createTopics(kafka, settings.kafkaTopicPrefix, declaredTopics(), options);
 }
 
 /**
- * What `check` says of Kafka: a warning where a topic has less than declared, or a named broker says nothing. Rejects with
+ * What `check` says of Kafka: a warning where a topic has less than declared, a named broker says nothing, or the files of
+ * certificates and key hold what is not used. Rejects with
  * `CheckFailure` where one is not there, cannot be written by what the brokers say of it, is led by one that is not reached,
  * or was not written by what the relay last told, and with the settings to look at where Kafka cannot be asked: brokers that say nothing are given 4 s.
  */
-export async function checkTopics(settings: Settings, listAlerts: () => Promise<Alert[]>): Promise<Found> {
-  const kafka = kafkaOptions(settings);
-  if (kafka === null) throw new Error('no broker is named');
+export async function checkTopics(
+  kafka: KafkaSettings,
+  prefix: string,
+  listAlerts: () => Promise<Alert[]>,
+): Promise<Found> {
   const options = { ...kafkaTargetDefaults, clock: systemClock, withinMs: heardMsMax - spareMs };
-  const asked = describeDeclared(kafka, settings.kafkaTopicPrefix, declaredTopics(), options);
+  const asked = describeDeclared(kafka, prefix, declaredTopics(), options);
   // That the store does not answer is told in a line of its own.
   const [described, alerts] = await Promise.all([
     heardOf(asked, kafka.brokers, heardMsMax).catch((error: Error) => {
@@ -40,7 +44,7 @@ export async function checkTopics(settings: Settings, listAlerts: () => Promise<
     }),
     listAlerts().catch(() => []),
   ]);
-  return kafkaFound(described, alerts);
+  return kafkaFound(described, alerts, kafka.tls?.unfit() ?? null);
 }
 
 /** Shorter than the check waits for a part, which cannot say who is mute. */
@@ -61,7 +65,7 @@ export async function heardOf<Said>(
 const lookAt = {
   login: 'Look at KAFKA_SASL_MECHANISM, KAFKA_SASL_USERNAME and KAFKA_SASL_PASSWORD.',
   certificates:
-    'Look at KAFKA_TLS, KAFKA_CA_FILE and KAFKA_CERT_FILE, and at the certificate of the broker that is named. A process has what the files held when it started: where one was renewed since, restart.',
+    'Look at KAFKA_TLS, KAFKA_CA_FILE and KAFKA_CERT_FILE, and at the certificate of the broker that is named. A file that is renewed is used by the next connection, without a restart.',
   brokers: 'Look at KAFKA_BROKERS, and at KAFKA_TLS where a broker closes the connection.',
   // One that wants a login gives no reason: it closes the connection of whoever asks for anything else.
   brokersOrLogin:
@@ -69,13 +73,23 @@ const lookAt = {
 };
 
 /** What to look at where Kafka cannot be asked, by what that puts in doubt. */
-function stepFor(error: unknown, { sasl }: Pick<KafkaSettings, 'sasl'>): string {
+function stepFor(error: unknown, { sasl, tls }: Pick<KafkaSettings, 'sasl' | 'tls'>): string {
   const doubt = doubtOf(describeError(error).code);
-  return lookAt[doubt === 'brokers' && sasl === null ? 'brokersOrLogin' : doubt];
+  const step = lookAt[doubt === 'brokers' && sasl === null ? 'brokersOrLogin' : doubt];
+  const unfit = tls?.unfit() ?? null;
+  return unfit === null ? step : `${step} But ${asSentence(notUsed(unfit))}`;
+}
+
+function notUsed(unfit: string): string {
+  return `what the files of certificates and key hold now is not used: ${unfit}`;
 }
 
 /** Throws `CheckFailure` with the topics that are not there, else with all that keeps events from being written. */
-export function kafkaFound({ topics, silent, faults }: DeclaredKafka, alerts: Alert[]): Found {
+export function kafkaFound(
+  { topics, silent, faults }: DeclaredKafka,
+  alerts: Alert[],
+  unfit: string | null = null,
+): Found {
   const absent = topics.filter(({ state }) => state !== 'present');
   if (absent.length > 0) {
     const isMissing = absent.some(({ state }) => state === 'missing');
@@ -92,9 +106,15 @@ export function kafkaFound({ topics, silent, faults }: DeclaredKafka, alerts: Al
   if (failed.length > 0) throw new CheckFailure(failed.join('; '), writeAgain);
   const below = topics.flatMap(({ topic, below }) => (below === null ? [] : [`${topic} has ${below}`]));
   const mute = silent.map((broker) => `${broker} gave no answer, and another did`);
-  if (below.length + mute.length === 0) return { detail: `${topics.length} topics are there`, next: null };
-  const next = [...(below.length > 0 ? [asDeclared] : []), ...(mute.length > 0 ? [lookAtMute] : [])];
-  return { detail: [...mute, ...below].join('; '), next: next.join(' ') };
+  const files = unfit === null ? [] : [notUsed(unfit)];
+  const said = [...files, ...mute, ...below];
+  if (said.length === 0) return { detail: `${topics.length} topics are there`, next: null };
+  const next = [
+    ...(files.length > 0 ? [mendFiles] : []),
+    ...(below.length > 0 ? [asDeclared] : []),
+    ...(mute.length > 0 ? [lookAtMute] : []),
+  ];
+  return { detail: said.join('; '), next: next.join(' ') };
 }
 
 const createThem = 'Run `tramline migrate`: it creates what is missing.';
@@ -110,4 +130,6 @@ function saysUnwritten({ name, state, quietSinceMs }: Alert): boolean {
 /** Kafka changes none by itself when a broker comes, and we change no topic that is there. */
 const asDeclared =
   'With brokers enough, raise replicas with kafka-reassign-partitions.sh, and set what else is declared with kafka-configs.sh: until then fewer lost disks lose what was sent, a large record is refused, or the last state of a key is deleted.';
+const mendFiles =
+  'Mend those files: until then connections are made with what they held before, which may run out.';
 const lookAtMute = 'Look at that broker, or take it out of KAFKA_BROKERS.';

@@ -53,7 +53,7 @@ function targetOf(address: string, ca: string | null, options: Partial<KafkaTarg
     {
       brokers: [address],
       clientId: 'doors',
-      tls: ca === null ? null : { ca, cert: null, key: null },
+      tls: ca === null ? null : { now: () => ({ ca, cert: null, key: null }), unfit: () => null },
       sasl: { mechanism: 'plain', username: 'relay', password: new Secret(password) },
     },
     { ...kafkaTargetDefaults, ...times, clock, topics: ['t'], ...options },
@@ -132,7 +132,7 @@ describe('B11: while the brokers prove nothing', () => {
     const kafka = (await story.ask<CheckLine[]>('/api/check')).find(({ name }) => name === 'kafka');
     expect(kafka).toMatchObject({
       state: 'failed',
-      next: expect.stringMatching(/KAFKA_CA_FILE.*renewed since, restart/),
+      next: expect.stringMatching(/KAFKA_CA_FILE.*without a restart\.$/),
     });
     expect(told).toEqual([]);
     // The page is saved before it is written to the log.
@@ -140,6 +140,35 @@ describe('B11: while the brokers prove nothing', () => {
     const written = story.service.lines().join('\n');
     expect(written).not.toContain(password);
     expect(written).not.toContain(Buffer.from(password).toString('base64').slice(0, 20));
+  }, 90_000);
+
+  test('an authority that is renewed on disk is believed without a restart, and what does not fit is told', async () => {
+    const other = makeAuthority('Somebody else');
+    const { port, told } = await listenSecurely(other.issue({ names }));
+    const caFile = join(temporaryFolder(), 'authority.pem');
+    writeFileSync(caFile, authority.cert);
+    const settings = { KAFKA_BROKERS: `127.0.0.1:${port}`, KAFKA_TLS: 'true', KAFKA_CA_FILE: caFile };
+    story = await beginStory({ delivers: false, settings });
+    const [machine] = await story.equipment();
+    expect((await story.post([notificationOf(machine!)])).status).toBe(204);
+    const linesWith = (words: string) => story.service.lines().filter((line) => line.includes(words));
+    await until(() => linesWith('UNABLE_TO_VERIFY_LEAF_SIGNATURE').length > 0, { withinMs: 20_000 });
+
+    writeFileSync(caFile, other.cert.slice(0, 300));
+    const line = await until(() => linesWith('publish.files-unfit')[0], { withinMs: 20_000 });
+    expect(line).toContain('KAFKA_CA_FILE must be the path of a PEM file that holds a certificate');
+    const kafka = (await story.ask<CheckLine[]>('/api/check')).find(({ name }) => name === 'kafka');
+    expect(kafka).toMatchObject({
+      state: 'failed',
+      next: expect.stringMatching(
+        /without a restart\. But what .* hold now is not used: KAFKA_CA_FILE must be .*\.$/,
+      ),
+    });
+    expect(told).toEqual([]);
+
+    writeFileSync(caFile, other.cert);
+    await until(() => told.length > 0, { withinMs: 20_000 });
+    expect(linesWith('publish.files-unfit')).toHaveLength(1);
   }, 90_000);
 });
 

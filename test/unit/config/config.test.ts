@@ -5,9 +5,15 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
-import { type Environment, lendToTelemetry, loadSettings, telemetryWishes } from '../../../src/config';
+import {
+  type Environment,
+  lendToTelemetry,
+  loadSettings,
+  readFilesAnew,
+  telemetryWishes,
+} from '../../../src/config';
 import { rows } from '../../../src/config/describe';
-import { isProblem } from '../../../src/model/problem';
+import { isProblem, Problem } from '../../../src/model/problem';
 import { makeAuthority } from '../../support/certificates';
 import fastCheck from '../../support/properties';
 
@@ -174,6 +180,32 @@ describe('values from files', () => {
         'KAFKA_CA_FILE must be the path of a PEM file that holds a certificate, and none that is cut short',
       ]);
     expect(faultsOf({ ...given, KAFKA_CA_FILE: file('two.pem', `${pem}\n${pem}\n`) })).toEqual([]);
+  });
+
+  test('what files say is read anew, and judged as at the start; all else stays as it was', () => {
+    const [before, after] = [clientOf(), clientOf()];
+    const { settings } = loadSettings('serve', {
+      ...complete,
+      KAFKA_TLS: 'true',
+      KAFKA_CERT_FILE: file('renewed.pem', before.cert),
+      KAFKA_KEY_FILE: file('renewed.key', before.key),
+    });
+    file('renewed.pem', after.cert);
+    const other = 'KAFKA_KEY_FILE must hold the key of the first certificate in KAFKA_CERT_FILE';
+    expect(() => readFilesAnew(settings)).toThrow(new Problem('settings.invalid', other));
+    file('renewed.key', after.key);
+    const anew = readFilesAnew(settings);
+    expect([anew.kafkaCert, anew.kafkaKey?.open()]).toEqual([after.cert.trimEnd(), after.key.trimEnd()]);
+    expect(settings.kafkaCert).toBe(before.cert.trimEnd());
+    expect({ ...anew, kafkaCert: null, kafkaKey: null }).toEqual({
+      ...settings,
+      kafkaCert: null,
+      kafkaKey: null,
+    });
+    rmSync(join(folder, 'renewed.key'));
+    expect(() => readFilesAnew(settings)).toThrow(
+      /^KAFKA_KEY_FILE must be the path of a readable file \(ENOENT\)$/,
+    );
   });
 
   test('a certificate and the key of another one are refused, of whatever kinds their keys are', () => {

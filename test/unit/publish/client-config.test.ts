@@ -1,4 +1,4 @@
-import { clientConfig } from '../../../src/publish/client-config';
+import { clientConfig, type TlsTexts, tlsOptions } from '../../../src/publish/client-config';
 import { Secret } from '../../../src/tools/secret';
 
 const times = { connectTimeoutMs: 1_000, requestTimeoutMs: 2_000 };
@@ -16,13 +16,19 @@ test('without more a connection is plain and nobody logs in', () => {
   expect(Object.keys(config)).not.toEqual(expect.arrayContaining(['sasl']));
 });
 
+const filesOf = (now: () => TlsTexts) => ({ now, unfit: () => null });
+
 test('TLS without files trusts the authorities of the system', () => {
-  expect(clientConfig({ ...plain, tls: { ca: null, cert: null, key: null } }, times).ssl).toEqual({});
+  const tls = filesOf(() => ({ ca: null, cert: null, key: null }));
+  expect(clientConfig({ ...plain, tls }, times).ssl).toEqual({});
 });
 
-test('authority, certificate and key are handed over as they are', () => {
-  const tls = { ca: 'CA', cert: 'CERT', key: new Secret('KEY') };
-  expect(clientConfig({ ...plain, tls }, times).ssl).toEqual({ ca: 'CA', cert: 'CERT', key: 'KEY' });
+test('authority, certificate and key are handed over as they are now', () => {
+  let cert = 'CERT';
+  const settings = { ...plain, tls: filesOf(() => ({ ca: 'CA', cert, key: new Secret('KEY') })) };
+  expect(clientConfig(settings, times).ssl).toEqual({ ca: 'CA', cert: 'CERT', key: 'KEY' });
+  cert = 'RENEWED';
+  expect(tlsOptions(settings)).toEqual({ ca: 'CA', cert: 'RENEWED', key: 'KEY' });
 });
 
 test.each(['plain', 'scram-sha-256', 'scram-sha-512'] as const)(

@@ -6,6 +6,7 @@ import { loadSettings } from '../../../src/config';
 import type { Alert } from '../../../src/model/alert';
 import { CheckFailure } from '../../../src/operations/check';
 import type { DeclaredKafka, DeclaredTopic } from '../../../src/publish/topics';
+import { kafkaSettings } from '../../../src/wire/kafka-settings';
 import { checkTopics, heardOf, kafkaFound } from '../../../src/wire/topics';
 
 const topic = (extra: Partial<DeclaredTopic> = {}): DeclaredTopic => ({
@@ -109,6 +110,14 @@ test('a named broker that is mute is told by its name, and fails nothing', () =>
   });
 });
 
+test('files that do not fit are told while all is well with those before, and what is in use may run out', () => {
+  const reason = 'KAFKA_KEY_FILE must hold the key of the first certificate in KAFKA_CERT_FILE';
+  expect(kafkaFound(kafka([topic()]), [], reason)).toEqual({
+    detail: `what the files of certificates and key hold now is not used: ${reason}`,
+    next: expect.stringMatching(/^Mend those files: .*run out\.$/),
+  });
+});
+
 test('brokers that say nothing are named before the check itself gives up', async () => {
   const brokers = ['kafka-1:9092', 'kafka-2:9092'];
   await expect(heardOf(new Promise(() => {}), brokers, 1)).rejects.toThrow(
@@ -126,9 +135,11 @@ test('a broker that closes the connection may want a login: where none is set, i
   const brokers = { KAFKA_BROKERS: `127.0.0.1:${(broker.address() as AddressInfo).port}` };
   const login = { KAFKA_SASL_MECHANISM: 'plain', KAFKA_SASL_USERNAME: 'u', KAFKA_SASL_PASSWORD: 'p' };
   const stepOf = (more: Record<string, string>) =>
-    checkTopics(loadSettings('command', { ...brokers, ...more }).settings, async () => []).catch(
-      ({ message, next }: CheckFailure) => [message, next],
-    );
+    checkTopics(
+      kafkaSettings(loadSettings('command', { ...brokers, ...more }).settings)!,
+      't',
+      async () => [],
+    ).catch(({ message, next }: CheckFailure) => [message, next]);
   const [without, known] = await Promise.all([stepOf({}), stepOf(login)]);
   broker.close();
   expect([without, known]).toEqual([

@@ -8,6 +8,7 @@ import { Problem } from '../../../src/model/problem';
 import type { Store } from '../../../src/model/store';
 import type { Worker } from '../../../src/wire';
 import { checkConnections } from '../../../src/wire/check-connections';
+import { kafkaSettings } from '../../../src/wire/kafka-settings';
 import { apiOf } from '../../../src/wire/operations';
 import { makeOwnProvider, type OwnProvider } from '../../../src/wire/provider';
 import { anAlert } from '../alert/samples';
@@ -72,18 +73,19 @@ test('a store that hangs fails in its own line alone: what only it knows is left
   const book = { connections: () => [], sees: () => new Set<string>(), refresh: never };
   const client = { organizations: never } as unknown as Parameters<typeof checkConnections>[0];
   const checkProvider = () => checkConnections(client, book, { issuerTrouble: never });
-  const worker = {
-    checkProvider,
-    clockOffsetMs: () => null,
-    connecting: {},
-    subscribing: {},
-  } as unknown as Worker;
   const receiver = createServer((_request, response) =>
     response.end('{"uptime":"2026-01-01T00:00:00Z","versionInfo":{}}'),
   );
   await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
   const alertmanager = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}`;
   const named = loadSettings('command', { KAFKA_BROKERS: '127.0.0.1:1', ALERTMANAGER_URLS: alertmanager });
+  const worker = {
+    checkProvider,
+    clockOffsetMs: () => null,
+    connecting: {},
+    kafka: kafkaSettings(named.settings),
+    subscribing: {},
+  } as unknown as Worker;
   // A command beside no service reads the connections first, and without brokers asks what the store knows of Kafka.
   const keyed = loadSettings('command', { ENCRYPTION_KEYS: `k1:${Buffer.alloc(32, 1).toString('base64')}` });
   const mute = new Proxy({} as Store, { get: () => never });
@@ -114,7 +116,13 @@ test('a store that hangs fails in its own line alone: what only it knows is left
 test('a worker whose alerts could not be written tells what it remembers', async () => {
   const store = { leaseFreeMs: async () => 0, listAlerts: async () => [], ready: async () => {} };
   const alerting = { isBehind: () => true, remembered: () => [anAlert({ labels: { alertname: 'A' } })] };
-  const worker = { alerting, conditions: () => [], connecting: {}, subscribing: {} } as unknown as Worker;
+  const worker = {
+    alerting,
+    conditions: () => [],
+    connecting: {},
+    kafka: null,
+    subscribing: {},
+  } as unknown as Worker;
   const names = (await apiOf(settings, store as unknown as Store, worker).alerts()).map(({ name }) => name);
   expect(names).toEqual(['TramlineStoreUnavailable', anAlert().name]);
 });
@@ -192,6 +200,7 @@ describe('while the store does not answer', () => {
       checkProvider: away,
       clockOffsetMs: () => null,
       connecting: {},
+      kafka: null,
       subscribing: {},
     }) as unknown as Worker;
   const listed = (worker: Worker | null) => apiOf(settings, store, worker, writeAlert).alerts();
@@ -273,6 +282,7 @@ test('a check of the provider tells a client key that is refused and reads witho
     checkProvider: async () => answer,
     clockOffsetMs,
     connecting: {},
+    kafka: null,
     subscribing: {},
   } as unknown as Worker;
   const lineOf = async (...alerts: Alert[]) => {
