@@ -50,7 +50,7 @@ const pauseMs = 100;
 
 /**
  * Why nobody gives out epochs of the id, as brokers say all the time; null where somebody does, or they say nothing. On a new
- * cluster that takes a moment.
+ * cluster that takes a moment. An answer that comes too late leaves what was said before.
  */
 export async function epochFault(
   cluster: KafkaCluster,
@@ -59,17 +59,18 @@ export async function epochFault(
   clock: Clock,
 ): Promise<string | null> {
   const untilMs = clock.steadyMs() + withinMs;
+  let heard: string | null = null;
   for (;;) {
     const asked = cluster.coordinatorOf(transactionalId).then(
       () => null,
       (error: unknown) => describeError(error).code,
     );
-    if (!(await endsWithin(asked, untilMs - clock.steadyMs(), clock))) return null;
-    const code = await asked;
-    const isPassing = code !== null && isOfCoordinator(code);
-    if (code === idRefused || (isPassing && clock.steadyMs() + pauseMs >= untilMs))
-      return ofTransactionalId(code, transactionalId, cluster.brokerCount());
-    if (!isPassing) return null;
+    const isAnswered = await endsWithin(asked, untilMs - clock.steadyMs(), clock);
+    if (isAnswered) heard = await asked;
+    if (heard === null || !(heard === idRefused || isOfCoordinator(heard))) return null;
+    const isLast = !isAnswered || clock.steadyMs() + pauseMs >= untilMs;
+    if (heard === idRefused || isLast)
+      return ofTransactionalId(heard, transactionalId, cluster.brokerCount());
     await clock.wait(pauseMs);
   }
 }

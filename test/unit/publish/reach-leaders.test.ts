@@ -3,10 +3,13 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { kafkaTargetDefaults } from '../../../src/publish/kafka';
+import type { KafkaCluster } from '../../../src/publish/kafka-cluster';
+import { epochFault } from '../../../src/publish/reach-leaders';
 import { describeDeclared } from '../../../src/publish/topics';
 import { type Clock, systemClock } from '../../../src/tools/clock';
 import { type Advertised, startAdvertisingBroker } from '../../support/advertising-broker';
 import { freePort } from '../../support/free-port';
+import { makeHandClock } from '../../support/hand-clock';
 
 let closing: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
@@ -103,3 +106,22 @@ test.each([15, 0])(
     expect(faults).toEqual([fault(`no answer at 127.0.0.1:${leader}`), ...epoch]);
   },
 );
+
+test('an answer that is not there in time leaves what brokers said before', async () => {
+  const clock = makeHandClock(0);
+  const notAvailable = Object.assign(new Error('no coordinator'), {
+    type: 'GROUP_COORDINATOR_NOT_AVAILABLE',
+  });
+  let asked = 0;
+  const cluster = {
+    brokerCount: () => 1,
+    coordinatorOf() {
+      asked += 1;
+      return asked < 3 ? Promise.reject(notAvailable) : new Promise(() => {});
+    },
+  } as unknown as KafkaCluster;
+  const told = epochFault(cluster, 'unit-relay-0', 350, clock);
+  for (let passed = 0; passed < 350; passed += 50) await clock.advance(50);
+  expect(await told).toContain('GROUP_COORDINATOR_NOT_AVAILABLE of the transactional id unit-relay-0');
+  expect(asked).toBe(3);
+});
