@@ -29,14 +29,14 @@ function ask<Row extends object>(client: Client, text: string): Promise<{ rows: 
  * Throws `store.newer` when a newer version has contracted the schema, `settings.invalid` for a server that is too old,
  * does not keep what it commits or does not let us in, a pooler that keeps no sessions or no `options` of the address, and a
  * database that cannot hold every text, `store.unavailable` when it cannot be reached, or is a standby. `waits` hears whom the
- * steps wait for; they are this version's own unless a test says otherwise.
+ * steps wait for; they are this version's own unless a test says otherwise. Resolves to the schema that the store is in.
  */
 export async function migrate(
   config: ClientConfig,
   waits: ToldWaits | null = null,
   steps: Migration[] = migrations,
-): Promise<void> {
-  await atServer(config, async (client) => {
+): Promise<string> {
+  return atServer(config, async (client) => {
     // A limit of the role's or the database's is meant for other statements: a step waits for those before it, and takes its time.
     await ask(client, `SELECT set_config(name, '0', false) FROM pg_settings WHERE name IN (${limits})`);
     const { rows } = await ask<{ pid: number }>(client, 'SELECT pg_backend_pid() AS pid');
@@ -45,6 +45,7 @@ export async function migrate(
       await waitForTurn(client);
       await applySteps(client, steps);
       await grantAgain(client);
+      return await schemaOf(client);
     } finally {
       endWatch();
       await ask(client, `SELECT pg_advisory_unlock(${lockNumbers.migration})`).catch(() => {});
@@ -53,7 +54,10 @@ export async function migrate(
 }
 
 /** On one connection, once the server is found to be one that may be used. */
-async function atServer(config: ClientConfig, work: (client: Client) => Promise<void>): Promise<void> {
+async function atServer<Result>(
+  config: ClientConfig,
+  work: (client: Client) => Promise<Result>,
+): Promise<Result> {
   const client = new BoundedClient(config);
   client.on('error', () => {});
   try {
@@ -61,7 +65,7 @@ async function atServer(config: ClientConfig, work: (client: Client) => Promise<
     await checkServer(client);
     await mustKeepSessions(client, config, answerMs);
     await mustKeepOptions(client, config);
-    await work(client);
+    return await work(client);
   } catch (error) {
     throw unusable(error) ?? problemOf(error);
   } finally {
@@ -124,6 +128,14 @@ async function isBegun(client: Client): Promise<boolean> {
   if (found.first && !found.ours)
     throw new Problem('settings.invalid', inTheWay(`table ${found.at}.migrations`));
   return found.ours;
+}
+
+async function schemaOf(client: Client): Promise<string> {
+  const { rows } = await ask<{ at: string }>(
+    client,
+    `SELECT n.nspname AS at FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = to_regclass('migrations')`,
+  );
+  return rows[0]!.at;
 }
 
 function inTheWay(what: string): string {

@@ -37,8 +37,8 @@ export async function openPostgres(
   tellSetAside: SetAside = () => {},
   tellWaits: (detail: string) => void = () => {},
 ): Promise<Store> {
-  await migrate(poolConfig(settings), { tell: tellWaits });
-  const database = openDatabase(settings, nowMs);
+  const schema = await migrate(poolConfig(settings), { tell: tellWaits });
+  const database = openDatabase(settings, nowMs, schema);
   await refuseHalfMoved(database);
   const bell = makeBell(settings);
   const seen: Seen = { furthestMs: 0 };

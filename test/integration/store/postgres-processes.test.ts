@@ -425,6 +425,31 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'several stores on one 
     });
   });
 
+  test('a process stays with its store where another one comes to be first in the search path', async () => {
+    const [store] = stores as [Store];
+    const name = new URL(url).pathname.slice(1);
+    await put(store, ['1']);
+    // As the role is called, which is where a session looks first by default.
+    await server.query('CREATE SCHEMA tramline', name);
+    await migrate(poolConfig({ url: `${url}?options=-csearch_path%3Dtramline`, connections: 1 }));
+    const ended = await server.query(
+      `SELECT bool_and(pg_terminate_backend(pid, 10000)) AS ended FROM pg_stat_activity
+       WHERE datname = current_database() AND pid <> pg_backend_pid()`,
+      name,
+    );
+    expect(ended).toEqual([{ ended: true }]);
+    const isBack = () =>
+      store.ready().then(
+        () => true,
+        () => false,
+      );
+    await until(isBack, { withinMs: 10_000, what: 'new sessions' });
+    await put(store, ['2']);
+    const kept = (schema: string) =>
+      server.query(`SELECT count(*)::int AS count FROM ${schema}.deliveries`, name);
+    expect([await kept('public'), await kept('tramline')]).toEqual([[{ count: 2 }], [{ count: 0 }]]);
+  });
+
   test('a database that is not of this version is left as it is by what only asks', async () => {
     const name = await server.createDatabase();
     const config = poolConfig({ url: server.url(name), connections: 1 });

@@ -74,10 +74,15 @@ const lostMax = 2;
 const overtakenMax = 5;
 
 /**
- * `nowMs` replaces the database's clock, for tests. A statement may take 3 s, unless a call says otherwise. A transaction that lost against
+ * `nowMs` replaces the database's clock, for tests; `schema` holds the store's tables, which those of the same names in another do not
+ * stand for. A statement may take 3 s, unless a call says otherwise. A transaction that lost against
  * another is made 2 times at most, 5 where another made rows for its resources first.
  */
-export function openDatabase(settings: DatabaseSettings, nowMs: (() => number) | null = null): Database {
+export function openDatabase(
+  settings: DatabaseSettings,
+  nowMs: (() => number) | null = null,
+  schema: string | null = null,
+): Database {
   const pool = openPool(settings, settings.connections);
   const { borrow, giveBack, isOld } = makeLender(pool, connectMs);
   const replicated = makeReplicated(pool);
@@ -85,7 +90,7 @@ export function openDatabase(settings: DatabaseSettings, nowMs: (() => number) |
   pool.on('connect', (client) => {
     connected += 1;
     // Where it fails, so does what follows.
-    query(client, askAgain(statementMsMax), statementMsMax).catch(() => {});
+    query(client, askAgain(statementMsMax), statementMsMax, [schema]).catch(() => {});
   });
   const lineOf = makeLines();
 
@@ -313,6 +318,11 @@ function makeLines(): (client: PoolClient) => Line {
 }
 
 /** A server that says nothing at all is not waited for. */
-function query(client: PoolClient, text: string, statementMs: number): Promise<{ rows: unknown[] }> {
-  return client.query({ text, query_timeout: statementMs + silentMs } as { text: string });
+function query(
+  client: PoolClient,
+  text: string,
+  statementMs: number,
+  values?: (string | null)[],
+): Promise<{ rows: unknown[] }> {
+  return client.query({ text, values, query_timeout: statementMs + silentMs } as { text: string });
 }

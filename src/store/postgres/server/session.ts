@@ -55,7 +55,8 @@ export const sessionOptions = Object.entries({ ...rules, ...lookUps, ...vanished
 
 /**
  * One statement for what a pooler dropped of all that, with the limit of a statement, which an address may not say otherwise.
- * A server or role with limits of its own keeps those.
+ * A server or role with limits of its own keeps those. `$1`: the schema that is looked in first, whatever the search path has become;
+ * null: as that says.
  */
 export function askAgain(statementMs: number): string {
   const fixed = { ...rules, ...lookUps, statement_timeout: String(statementMs) };
@@ -64,8 +65,10 @@ export function askAgain(statementMs: number): string {
     ([name, ms]) =>
       `set_config('${name}', coalesce(nullif(current_setting('${name}'), '0'), '${ms}'), false)`,
   );
-  return `SELECT ${[...set, ...limited].join(', ')}`;
+  return `SELECT ${[...set, ...limited, schemaFirst].join(', ')}`;
 }
+
+const schemaFirst = `set_config('search_path', concat_ws(', ', quote_ident($1), nullif(current_setting('search_path'), '')), false)`;
 
 /** Whether the address named `options` of its own among those that a session was made with. */
 export function namesOptions(options: string | undefined): boolean {
