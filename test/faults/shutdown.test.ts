@@ -185,6 +185,15 @@ test('T2: after readiness went red deliveries are taken for DRAIN_SECONDS, over 
   expect(await story.service.stop('SIGINT', 6_000)).toEqual({ code: 0, signal: null });
 });
 
+test('a signal at which Node would open its debugger, to everybody on the machine, opens nothing', async () => {
+  story = await beginStory({ delivers: false });
+  const { pid, operationsUrl, lines } = story.service;
+  process.kill(pid, 'SIGUSR1');
+  expect((await fetch(`${operationsUrl}/healthz`)).status).toBe(200);
+  expect((await story.service.stop()).code).toBe(0);
+  expect(lines().filter((line) => /debugger|inspector/i.test(line))).toEqual([]);
+});
+
 test('T4: a second signal ends it at once, and what was accepted is there in the next life', async () => {
   story = await beginStory({ delivers: false, settings: { DRAIN_SECONDS: '9' } });
   const [machine] = await story.equipment();
