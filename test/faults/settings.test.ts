@@ -4,6 +4,7 @@
  */
 import { spawnSync } from 'node:child_process';
 import { chmodSync, chownSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import type { CheckLine } from '../../src/model/api';
 import { runCommand } from '../support/command';
@@ -197,6 +198,33 @@ test('R2: it starts and works without root, in a folder that it cannot write, an
   expect(await story.service.stop()).toEqual({ code: 0, signal: null });
   expect(readdirSync(workingFolder)).toEqual([]);
   await story.end();
+});
+
+test('W10: where few files may be open, strangers who hold connections and ask nothing keep out no delivery and no probe', async () => {
+  const simulator = await startSimulator({ organizations: 1, equipment: 1 });
+  const service = await startService({
+    environment: {
+      ...simulator.environment,
+      ENCRYPTION_KEYS: `k1:${Buffer.alloc(32, 7).toString('base64')}`,
+    },
+    under: ['sh', '-c', 'ulimit -n 256 && exec "$0" "$@"'],
+  });
+  const strangers = Array.from({ length: 400 }, () =>
+    connect(Number(new URL(service.publicUrl).port), '127.0.0.1').on('error', () => {}),
+  );
+  await Promise.all(strangers.map((stranger) => new Promise((done) => stranger.once('connect', done))));
+  for (let count = 0; count < 5; count += 1) {
+    // Over a connection of its own each time.
+    const headers = { connection: 'close', 'content-type': 'application/json' };
+    const answer = await fetch(`${service.publicUrl}/webhooks`, {
+      method: 'POST',
+      headers: { ...headers, authorization: simulator.environment.WEBHOOK_AUTHORIZATION! },
+      body: JSON.stringify([{ eventTypeId: 'heartbeat' }]),
+    });
+    const probe = await fetch(`${service.operationsUrl}/healthz`, { headers });
+    expect([answer.status, probe.status]).toEqual([204, 200]);
+  }
+  for (const stranger of strangers) stranger.destroy();
 });
 
 test('R1: a store that another user made, and that may only be read, names its setting, not its disk', async () => {
