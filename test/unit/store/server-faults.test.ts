@@ -86,6 +86,11 @@ test.each([
   expect(problemOf(said(code)).message).toBe(message);
 });
 
+test.each(['EMFILE', 'ENFILE'])('a limit of open files (%s) is told as that, and of no server', (code) => {
+  const { message } = problemOf(said(code));
+  expect(message).toMatch(/^no connection to the database: this process, or its machine, has as many files /);
+});
+
 test('what was said of it already stays', () => {
   const problem = new Problem('store.closed', 'closed');
   expect(problemOf(problem)).toBe(problem);

@@ -22,6 +22,10 @@ const signedBy = (said: string) =>
   `${said.replace(/; if the root CA is installed locally.*$/, '')}; ` +
   "`sslrootcert=/path/of/ca.pem` in the address names the authority that signed the server's certificate";
 
+/** The driver names the server's address, which is not at fault. */
+const outOfFiles =
+  'no connection to the database: this process, or its machine, has as many files and connections open as it may (`ulimit -n`)';
+
 const refusesLogin = (said: string) => `the database refuses the login: ${said}`;
 
 const ours: [RegExp, (said: string) => string][] = [
@@ -30,6 +34,7 @@ const ours: [RegExp, (said: string) => string][] = [
   [/^25006$/, () => 'the database takes no writes now: it is a standby, or set read-only'],
   // Statements are prepared under names of their texts: who meets one there, or misses it, is in the session of another.
   [/^(26000|42P05)$/, () => lendsSessions],
+  [/^E[MN]FILE$/, () => outOfFiles],
   [/^(UNABLE_TO_(GET_ISSUER_CERT|VERIFY_LEAF)|DEPTH_ZERO_SELF_SIGNED|SELF_SIGNED_CERT)/, signedBy],
 ];
 
