@@ -90,11 +90,13 @@ export async function ready(
          WHERE NOT has_table_privilege(n.at, n.need)
          UNION ALL SELECT 'USAGE on ' || s FROM unnest($3::text[]) AS s WHERE NOT has_sequence_privilege(s, 'USAGE, UPDATE')
          UNION ALL SELECT 'EXECUTE on ' || f FROM unnest($4::text[]) AS f
-         WHERE has_function_privilege(to_regproc(f), 'EXECUTE') IS NOT TRUE) AS forbidden`,
+         WHERE has_function_privilege(to_regproc(f), 'EXECUTE') IS NOT TRUE
+         UNION ALL SELECT 'way past the row security of ' || t FROM unnest($5::text[]) AS t WHERE row_security_active(t)) AS forbidden`,
     needed.map(({ table }) => table),
     needed.map(({ right }) => right),
     numbering,
     hintFunctionNames,
+    tables,
   );
   const forbidden = row!.forbidden as string[];
   if (forbidden.length > 0)

@@ -99,6 +99,26 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'readiness of a scaled 
     await store.ready();
   });
 
+  test('what row security would hide of a table is refused, and readiness names the table', async () => {
+    await server.query('ALTER TABLE connections ENABLE ROW LEVEL SECURITY', database);
+    const [listed, ready, all] = await Promise.allSettled([
+      store.listConnections(),
+      store.ready(),
+      store.ready('all'),
+    ]);
+    await server.query('ALTER TABLE tasks ENABLE ROW LEVEL SECURITY', database);
+    const [taken, readyWithout] = await Promise.allSettled([store.take(1), store.ready()]);
+    for (const table of ['connections', 'tasks'])
+      await server.query(`ALTER TABLE ${table} DISABLE ROW LEVEL SECURITY`, database);
+    const refused = (message: string) => ({ reason: { code: 'store.unavailable', message } });
+    const hidden = (table: string) => `the database grants no way past the row security of ${table}`;
+    expect(ready.status).toBe('fulfilled');
+    for (const asked of [listed, taken])
+      expect(asked).toMatchObject({ status: 'rejected', reason: { code: 'store.unavailable' } });
+    expect([all, readyWithout]).toMatchObject([refused(hidden('connections')), refused(hidden('tasks'))]);
+    await store.ready('all');
+  });
+
   test('its owner lets everybody call the functions again where nobody else may, and leaves it where some may', async () => {
     const owners = poolConfig(postgresSettingsFor(server.url(database)));
     const callable = async () =>
