@@ -7,7 +7,7 @@ import { isProblem, Problem } from '../model/problem';
 import type { Clock } from '../tools/clock';
 import { describeError, idRefused, isOfCoordinator, kindOf, ofTransactionalId } from './classify-error';
 import { type KafkaSettings, transactionalIdOf } from './client-config';
-import type { KafkaCluster, TakenEpoch } from './kafka-cluster';
+import type { KafkaCluster, ProducerEpoch, TakenEpoch } from './kafka-cluster';
 import { makeProducer, type Producer } from './producer';
 import { type Reaching, reachCluster, rotate } from './reach-cluster';
 import { readOn } from './read-topics';
@@ -53,6 +53,8 @@ class KafkaTarget implements PublishTarget {
   private cluster: KafkaCluster | null = null;
   private producer: Producer | null = null;
   private epochForgottenAfterMs: number | null = null;
+  /** The last that was taken here. */
+  private lastEpoch: ProducerEpoch | null = null;
   private opened = 0;
   private closed = false;
   /** Of what is waited for now. */
@@ -158,7 +160,9 @@ class KafkaTarget implements PublishTarget {
     await cluster.learn([...this.topics]);
     for (;;) {
       try {
-        return { cluster, epoch: await this.takeEpoch(cluster, heard) };
+        const epoch = await this.takeEpoch(cluster, heard);
+        if (this.isNew(epoch)) return { cluster, epoch };
+        continue;
       } catch (error) {
         const { code } = describeError(error);
         if (!isOfCoordinator(code)) throw error;
@@ -186,6 +190,17 @@ class KafkaTarget implements PublishTarget {
         if (typeof named === 'number') node = named;
       }
     }
+  }
+
+  /**
+   * A coordinator that lost its newest records gives out again what was taken. A broker takes what is numbered anew under that for
+   * a repetition of what it has: it answers that it was written, and it is not there.
+   */
+  private isNew({ producerId, producerEpoch }: ProducerEpoch): boolean {
+    const { lastEpoch } = this;
+    if (lastEpoch?.producerId === producerId && producerEpoch <= lastEpoch.producerEpoch) return false;
+    this.lastEpoch = { producerId, producerEpoch };
+    return true;
   }
 
   private theClient() {

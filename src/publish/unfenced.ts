@@ -11,7 +11,8 @@ export interface Unfenced {
   read(ends: TopicEnd[]): void;
   /**
    * Something was acknowledged there: nobody comes between any more. Whether it stands where the reading ended; false where
-   * another's stands before it, which was not read, or where less stands before it than was read: that is another log.
+   * another's stands before it, which was not read, or where less stands before it than was read: that is another log, or it was taken
+   * for a repetition of what stands there, and so may the next be: that keeps nobody out.
    */
   written(place: TopicPlace, success: Success): boolean;
   /** Something was written there since. */
@@ -32,9 +33,11 @@ export function makeUnfenced(): Unfenced {
     written(place, { firstOffset }) {
       const name = placeName(place);
       const end = ends.get(name);
+      const isKnown = end !== undefined && firstOffset !== null;
+      if (isKnown && BigInt(firstOffset) < end) return false;
       ends.delete(name);
       fenced.add(name);
-      return end === undefined || firstOffset === null || BigInt(firstOffset) === end;
+      return !isKnown || BigInt(firstOffset) === end;
     },
     isFenced: (place) => fenced.has(placeName(place)),
     isAny: () => ends.size > 0,

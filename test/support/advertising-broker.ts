@@ -1,5 +1,6 @@
 // A Kafka broker that can be met and says where the brokers are, and nothing else: it answers ApiVersions, Metadata and
-// FindCoordinator (Kafka protocol, versions 0 to 1), each time with the one address that it was told to advertise.
+// FindCoordinator (Kafka protocol, versions 0 to 1), each time with the one address that it was told to advertise, and InitProducerId
+// with the epochs that it was given.
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 
@@ -32,25 +33,31 @@ export type Advertised = {
   coordinatorCode?: number;
   /** Of one partition; no topic is there when it is left out. */
   topic?: string;
+  /** Given out one after the other, of one producer id; whoever asks for more gets no answer. */
+  epochs?: number[];
 };
 
 /** Every topic, partition and coordinator is said to be at `advertised`. */
 export async function startAdvertisingBroker(
   advertised: { host: string; port: number },
-  { coordinatorCode = 0, topic }: Advertised = {},
+  { coordinatorCode = 0, topic, epochs = [] }: Advertised = {},
 ): Promise<AdvertisingBroker> {
   const place = Buffer.concat([int32(1), text(advertised.host), int32(advertised.port)]);
   const nodes = list(int32(1));
   const partition = Buffer.concat([int16(0), int32(0), int32(1), nodes, nodes]);
   const topics =
     topic === undefined ? [] : [Buffer.concat([int16(0), text(topic), Buffer.alloc(1), list(partition)])];
-  const answers: Record<number, (version: number) => Buffer> = {
+  const answers: Record<number, (version: number) => Buffer | undefined> = {
     [apiVersions]: (version) => {
       const known = [apiVersions, metadata, findCoordinator, initProducerId];
       const ranges = known.map((key) => Buffer.concat([int16(key), int16(0), int16(1)]));
       return Buffer.concat([int16(0), list(...ranges), ...(version > 0 ? [int32(0)] : [])]);
     },
     [metadata]: () => Buffer.concat([list(Buffer.concat([place, int16(-1)])), int32(1), list(...topics)]),
+    [initProducerId]: () => {
+      const epoch = epochs.shift();
+      return epoch === undefined ? epoch : Buffer.concat([Buffer.alloc(13), Buffer.of(7), int16(epoch)]);
+    },
     [findCoordinator]: () => Buffer.concat([int32(0), int16(coordinatorCode), int16(-1), place]),
   };
   const sockets = new Set<Socket>();

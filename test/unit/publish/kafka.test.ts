@@ -34,6 +34,22 @@ test('where brokers answer that nobody gives out epochs, that is told, with the 
   await broker.close();
 });
 
+test('an epoch that this process has had is asked for again until it is newer', async () => {
+  const epochs = [3, 2, 3, 4, 9];
+  const coordinator = await startAdvertisingBroker({ host: '127.0.0.1', port: 1 }, { epochs });
+  const port = Number(coordinator.address.split(':')[1]);
+  const broker = await startAdvertisingBroker({ host: '127.0.0.1', port });
+  const settings = { brokers: [broker.address], clientId: 'unit', tls: null, sasl: null };
+  const enough = { connectTimeoutMs: 2_000, requestTimeoutMs: 4_000 };
+  const target = makeKafkaTarget(settings, { ...kafkaTargetDefaults, ...enough, clock, topics: [] });
+  await target.open();
+  expect(epochs).toEqual([2, 3, 4, 9]);
+  await target.open();
+  expect(epochs).toEqual([9]);
+  await target.close();
+  await Promise.all([broker.close(), coordinator.close()]);
+});
+
 describe('a Kafka that says nothing', () => {
   let server: Server;
   const sockets = new Set<Socket>();

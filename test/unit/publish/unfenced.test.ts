@@ -35,6 +35,17 @@ test('once something was written nobody comes between, whatever is read later', 
   expect(unfenced.isAny()).toBe(false);
 });
 
+test('what stands before the end that was read keeps nobody out, and so is the next held against it', () => {
+  const unfenced = makeUnfenced();
+  unfenced.read([at(0)]);
+  expect(unfenced.written(at(0), answer('3'))).toBe(false);
+  unfenced.read([at(0)]);
+  expect(unfenced.isFenced(at(0))).toBe(false);
+  expect(unfenced.written(at(0), answer('4'))).toBe(false);
+  expect(unfenced.written(at(0), answer('5'))).toBe(true);
+  expect(unfenced.isFenced(at(0))).toBe(true);
+});
+
 test('what was not read says nothing, and who forgets looks at all of it again', () => {
   const unfenced = makeUnfenced();
   expect([unfenced.isAny(), unfenced.written(at(0), answer('7'))]).toEqual([false, true]);
