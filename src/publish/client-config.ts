@@ -57,7 +57,13 @@ export function tlsOptions({ tls }: Pick<KafkaSettings, 'tls'>): SocketRequest['
   };
 }
 
-/** Every broker that is named is tried before connecting fails. */
+/** A second and more: brokers refuse a login that follows another within one. Much more than a request is on its way. */
+const renewedBeforeMs = 2_000;
+
+/**
+ * Every broker that is named is tried before connecting fails. A login that brokers let last (`connections.max.reauth.ms`) is renewed so
+ * long before its end: kafkajs's own 10 s had one of 10 s and less renewed before each request, which brokers refuse.
+ */
 export function clientConfig(settings: KafkaSettings, times: ClusterTimes): KafkaConfig {
   const { sasl } = settings;
   const ssl = tlsOptions(settings);
@@ -67,6 +73,7 @@ export function clientConfig(settings: KafkaSettings, times: ClusterTimes): Kafk
     connectionTimeout: times.connectTimeoutMs,
     authenticationTimeout: times.connectTimeoutMs,
     requestTimeout: times.requestTimeoutMs,
+    reauthenticationThreshold: renewedBeforeMs,
     retry: { retries: Math.max(4, settings.brokers.length), initialRetryTime: 100, maxRetryTime: 800 },
     ...(ssl !== undefined && { ssl }),
     ...(sasl !== null && {

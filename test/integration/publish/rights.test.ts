@@ -43,6 +43,7 @@ describeWithNeighbour('Kafka', kafkaAvailable(), 'a client that has only what it
       'authorizer.class.name': 'org.apache.kafka.metadata.authorizer.StandardAuthorizer',
       'allow.everyone.if.no.acl.found': false,
       'super.users': 'User:ANONYMOUS',
+      'connections.max.reauth.ms': 5_000,
     };
     cluster = await startKafka({ login, properties });
     admin = new Kafka({ brokers: cluster.brokers, logLevel: logLevel.NOTHING }).admin();
