@@ -189,7 +189,7 @@ async function measure(
   return Promise.all(
     topics.map(async (topic, index) => {
       if (topic.state !== 'present') return { ...topic, below: null, unwritable: null };
-      const told = await cluster.settingsOf(topic.topic, [inSyncSetting, sizeSetting, cleanupSetting]);
+      const told = await cluster.settingsOf(topic.topic, comparedSettings);
       const minInSync = Number(told.get(inSyncSetting)) || null;
       const copies = { replicas: topic.replicas, minInSync, brokers };
       const declared = declarations[index] as TopicDeclaration;
@@ -242,18 +242,23 @@ export function belowDeclared(
   return `${few.join(' and ')}${reason}`;
 }
 
-/** How a topic takes less at once than is declared, or keeps another part of it; null where it does not, or does not tell. */
+/**
+ * How a topic takes less at once than is declared, keeps another part of it, or may lose what was acknowledged; null where it does not,
+ * or does not tell.
+ */
 export function unlikeDeclared(
   told: ReadonlyMap<string, string>,
   config: TopicDeclaration['config'],
 ): string | null {
   const [size, declaredSize] = [told.get(sizeSetting), config[sizeSetting]];
   const [cleanup, declaredCleanup] = [told.get(cleanupSetting), config[cleanupSetting]];
+  const mayLose = told.get(uncleanSetting) === 'true' && config[uncleanSetting] === 'false';
   const unlike = [
     ...(Number(size) < Number(declaredSize) ? [`${sizeSetting} ${size} of ${declaredSize} declared`] : []),
     ...(cleanup !== undefined && declaredCleanup !== undefined && cleanup !== declaredCleanup
       ? [`${cleanupSetting} ${cleanup} where ${declaredCleanup} is declared`]
       : []),
+    ...(mayLose ? [`${uncleanSetting} true where false is declared`] : []),
   ];
   return unlike.length === 0 ? null : unlike.join(' and ');
 }
@@ -261,6 +266,8 @@ export function unlikeDeclared(
 const inSyncSetting = 'min.insync.replicas';
 const sizeSetting = 'max.message.bytes';
 const cleanupSetting = 'cleanup.policy';
+const uncleanSetting = 'unclean.leader.election.enable';
+const comparedSettings = [inSyncSetting, sizeSetting, cleanupSetting, uncleanSetting];
 
 function topicRequest(prefix: string, declaration: TopicDeclaration, brokers: number) {
   const replicationFactor = Math.min(declaration.replicationFactor, Math.max(1, brokers));

@@ -33,8 +33,17 @@ test.each([
     { 'max.message.bytes': '1', 'cleanup.policy': 'compact,delete' },
     'max.message.bytes 1 of 1048576 declared and cleanup.policy compact,delete where compact is declared',
   ],
-])('%j is held against a size and a policy', (told, unlike) => {
-  const config = { 'max.message.bytes': '1048576', 'cleanup.policy': 'compact' };
+  [{ 'unclean.leader.election.enable': 'false' }, null],
+  [
+    { 'unclean.leader.election.enable': 'true' },
+    'unclean.leader.election.enable true where false is declared',
+  ],
+])('%j is held against a size, a policy and what may be lost', (told, unlike) => {
+  const config = {
+    'max.message.bytes': '1048576',
+    'cleanup.policy': 'compact',
+    'unclean.leader.election.enable': 'false',
+  };
   expect(unlikeDeclared(new Map(Object.entries(told)), config)).toBe(unlike);
   expect(unlikeDeclared(new Map(Object.entries(told)), {})).toBeNull();
 });
