@@ -1,9 +1,12 @@
 // A send that failed must be seen as one, topic by topic, and the target must be used exactly as without spans.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { OutboxRow } from '../../../src/model/event';
 import type { FoundPage } from '../../../src/model/topic-end';
 import type { Trouble } from '../../../src/observe/lines';
 import type { Batch, PublishTarget, SendResult } from '../../../src/publish/target';
 import { traceSends } from '../../../src/wire/trace-sends';
+import { repositoryRoot } from '../../support/repository';
 
 const rowOf = (topic: string, traceparent: string | null): OutboxRow => ({
   row: 1,
@@ -126,6 +129,14 @@ test('topics under whose names another log stands are told, once and with what t
     },
   ]);
 });
+
+test.each(['KafkaUnavailable', 'StoreBehindTopics', 'TopicDenied'])(
+  'whoever is paged by %s reads there of what Kafka lost',
+  (name) => {
+    const page = readFileSync(join(repositoryRoot(), 'deploy/runbooks', `Tramline${name}.md`), 'utf8');
+    expect(page).toContain('`publish.another-log`');
+  },
+);
 
 test('a topic that takes records before the last that were acknowledged there is told once, and one that goes on is not', async () => {
   const offsets = ['7', '0', '8', '1', '0', '2'];
