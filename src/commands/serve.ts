@@ -1,9 +1,9 @@
 /**
- * `tramline serve`: reads the settings to serve, and hands the process to main.
+ * `tramline serve`: reads the settings to serve, and hands the process to main, which is loaded once they are right.
  */
 import type { Command } from 'commander';
 import { lendToTelemetry, loadSettings } from '../config';
-import { serve } from '../main';
+import type * as Main from '../main';
 
 export function registerServe(program: Command): void {
   program
@@ -12,6 +12,7 @@ export function registerServe(program: Command): void {
     .action(async () => {
       const loaded = loadSettings('serve');
       lendToTelemetry();
+      const { serve } = require('../main') as typeof Main;
       process.exitCode = await serve(loaded);
       process.exit();
     });
