@@ -2,7 +2,7 @@
 // controls as functions. Tests talk to it as the service does, over HTTP only. What it heard is counted for the run.
 import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Simulator as HereSimulator, startSimulator as start } from '../../src/simulator/simulator';
+import type * as Here from '../../src/simulator/simulator';
 import { type ReadyProcess, startProcess } from './ready-process';
 
 /** The flags of `tramline simulate`, by their long names: `{ 'deliver-to': url, organizations: 2 }`. */
@@ -141,8 +141,10 @@ export async function startSimulator(flags: SimulateFlags = {}): Promise<Simulat
 
 /** The same in this process; options by the names of its own module. Closed by `close`, not by the end of the suite. */
 export async function startSimulatorHere(
-  options: Parameters<typeof start>[0] = {},
-): Promise<HereSimulator & SimulatorControls> {
+  options: Parameters<typeof Here.startSimulator>[0] = {},
+): Promise<Here.Simulator & SimulatorControls> {
+  // Loaded here: suites of stories have it as a process of its own.
+  const { startSimulator: start } = require('../../src/simulator/simulator') as typeof Here;
   const started = await start(options);
   const { close } = started;
   const simulator = Object.assign(started, simulatorControls(started.control));
