@@ -119,6 +119,34 @@ describeWithNeighbour('PostgreSQL', postgresAvailable(), 'readiness of a scaled 
     await store.ready('all');
   });
 
+  test('a session that is refused what it asks for as it connects is used for nothing', async () => {
+    const name = await server.createDatabase();
+    await (await openPostgres(postgresSettingsFor(server.url(name)))).close();
+    await server.query(grants, name);
+    const served = await openPostgres(postgresSettingsFor(asApp(server.url(name))));
+    // As where somebody cancels that statement: what follows it on the session is not refused.
+    const put = () => served.put(deliveryOf(1, [hintOf('1')]));
+    await server.query(
+      'REVOKE EXECUTE ON FUNCTION pg_catalog.set_config(text, text, boolean) FROM PUBLIC',
+      name,
+    );
+    await server.query(
+      `SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`,
+      name,
+    );
+    const refusals: unknown[] = [];
+    for (let count = 0; count < 3; count += 1)
+      refusals.push(await put().catch((error: Error) => error.message));
+    await server.query(
+      'GRANT EXECUTE ON FUNCTION pg_catalog.set_config(text, text, boolean) TO PUBLIC',
+      name,
+    );
+    expect(refusals.slice(1)).toEqual(Array(2).fill('permission denied for function set_config'));
+    expect(await put()).toMatchObject({ due: 1 });
+    await served.close();
+    await server.dropDatabase(name);
+  });
+
   test('its owner lets everybody call the functions again where nobody else may, and leaves it where some may', async () => {
     const owners = poolConfig(postgresSettingsFor(server.url(database)));
     const callable = async () =>

@@ -86,11 +86,10 @@ export function openDatabase(
   const pool = openPool(settings, settings.connections);
   const { borrow, giveBack, isOld } = makeLender(pool, connectMs);
   const replicated = makeReplicated(pool);
+  const lackOf = askSessions(pool, schema);
   let connected = 0;
-  pool.on('connect', (client) => {
+  pool.on('connect', () => {
     connected += 1;
-    // Where it fails, so does what follows.
-    query(client, askAgain(statementMsMax), statementMsMax, [schema]).catch(() => {});
   });
   const lineOf = makeLines();
 
@@ -100,6 +99,11 @@ export function openDatabase(
   ): Promise<Result> {
     const { statementMs = statementMsMax } = options;
     const client = await borrow();
+    const lacking = await lackOf(client);
+    if (lacking !== null) {
+      giveBack(client, lacking);
+      throw lacking;
+    }
     let failed: Error | undefined;
     const course: Course = { isOver: false, last: [] };
     const line = lineOf(client);
@@ -160,6 +164,27 @@ export function openDatabase(
     },
     connected: () => connected,
     close: () => pool.end(),
+  };
+}
+
+/**
+ * Asks each session as it connects for what the store's rules stand on. Answers before it is lent for the first time why it
+ * lacks that, or null: somebody may cancel that one statement, and what follows would be done by whatever the server's defaults are.
+ */
+function askSessions(pool: Pool, schema: string | null): (client: Client) => Promise<Error | null> {
+  const asked = new WeakMap<Client, Promise<Error | null>>();
+  pool.on('connect', (client) => {
+    const answer = query(client, askAgain(statementMsMax), statementMsMax, [schema]);
+    const lack = answer.then(
+      () => null,
+      (error: Error) => error,
+    );
+    asked.set(client, lack);
+  });
+  return async (client) => {
+    const lack = asked.get(client);
+    asked.delete(client);
+    return lack === undefined ? null : lack;
   };
 }
 
