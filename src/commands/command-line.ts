@@ -146,20 +146,20 @@ function isOptionOf(command: Command, word: string): boolean {
 }
 
 function register(program: Command, words: string[], action: Action): void {
-  const named = words.find((word) => !word.startsWith('-'));
-  for (const add of namedBy(named, words)) add(program, action);
+  for (const add of namedBy(words)) add(program, action);
   addJson(program);
   inherit(program);
   refuseRepeats(program);
 }
 
 /** Each once; a name that none has is told from all of the light ones. */
-function namedBy(named: string | undefined, words: string[]): Set<Register> {
+function namedBy(words: string[]): Set<Register> {
   if (words[0] === '--version' || words[0] === '-V') return new Set();
   const table = { ...light, ...heavy };
-  if (named !== undefined && Object.hasOwn(table, named)) return new Set([table[named]!]);
-  const isHelp = named === undefined || named === 'help';
-  return new Set(Object.values(isHelp ? table : light));
+  // What is asked for help before a command is named helps with all of them.
+  const named = words.find((word) => !word.startsWith('-') || word === '--help' || word === '-h');
+  if (named === undefined || ['help', '--help', '-h'].includes(named)) return new Set(Object.values(table));
+  return new Set(Object.hasOwn(table, named) ? [table[named]!] : Object.values(light));
 }
 
 /** Every command has it, in whatever place it is written. */

@@ -10,7 +10,7 @@ import { makeShell } from './shell';
 const shell = makeShell();
 
 test('help lists every command, and is no mistake', async () => {
-  for (const words of [['--help'], ['help'], ['--help', '--json']]) {
+  for (const words of [['--help'], ['help'], ['--help', '--json'], ['--help', 'config'], ['-h', 'serve']]) {
     const { code, out } = await shell.run(...words);
     expect(code).toBe(0);
     for (const word of 'serve demo simulate migrate config check organizations events parked quarantine explain alerts ledger'.split(
@@ -37,6 +37,7 @@ test('the version is printed', async () => {
 
 test.each([
   [['nosuch']],
+  [['constructor']],
   [['events', '--after', 'x']],
   [['events', '--nosuch']],
   [['events', 'extra']],
