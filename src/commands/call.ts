@@ -3,6 +3,7 @@
  * no address. Shapes only.
  */
 import type { Shape } from './answer-shapes';
+import type { HttpAnswer } from './http-answer';
 
 /** What is null is left out. */
 export type Query = Record<string, string | number | null>;
@@ -18,7 +19,7 @@ export interface Call {
 export type Ask = <Answer>(shape: Shape<Answer>, call: Call) => Promise<Answer>;
 
 /**
- * Resolves to an answer of 200 whose body is not read yet; throws problems for others. `heard` is to be called with each piece
- * of the body: the answer is given up when nothing comes for `idleMs`.
+ * Resolves to an answer of 200 whose body is not read yet; throws problems for others. It is given up when nothing comes for
+ * `idleMs`.
  */
-export type Open = (call: Call, idleMs: number) => Promise<{ response: Response; heard(): void }>;
+export type Open = (call: Call, idleMs: number) => Promise<HttpAnswer>;

@@ -9,6 +9,7 @@ import type { Secret } from '../tools/secret';
 import { type Shape, shapes } from './answer-shapes';
 import type { Ask, Call, Open, Query } from './call';
 import { makeConnectionCalls } from './connection-calls';
+import { answerTo, type HttpAnswer, NoAnswerInTime } from './http-answer';
 import { makeLineCalls, makeProviderCalls } from './provider-calls';
 import { readAnswer, textOf } from './read-answer';
 import { makeSubscriptionApiCalls } from './subscription-calls';
@@ -121,68 +122,57 @@ export function makeClient(options: ClientOptions): Api {
 }
 
 async function ask<Answer>(options: ClientOptions, shape: Shape<Answer>, call: Call): Promise<Answer> {
-  const { response } = await open(options, call, options.timeoutMs ?? timeoutMsDefault);
-  return readAnswer(response, await answerOf(options.url, response), shape, call.method !== 'GET');
+  const answer = await open(options, call, options.timeoutMs ?? timeoutMsDefault);
+  return readAnswer(answer, await answerOf(options.url, answer), shape, call.method !== 'GET');
 }
 
 async function open(
   { url, token }: ClientOptions,
   { method, path, query = {}, body }: Call,
   idleMs: number,
-): ReturnType<Open> {
+): Promise<HttpAnswer> {
   const address = new URL(`${url.replace(/\/$/, '')}${path}`);
   for (const [name, value] of Object.entries(query)) {
     if (value !== null) address.searchParams.set(name, String(value));
   }
   const headers: Record<string, string> = { accept: 'application/json' };
   if (token !== null) headers.authorization = `Bearer ${token.open()}`;
-  const silence = new AbortController();
-  const timer = setTimeout(() => silence.abort(new DOMException('', 'TimeoutError')), idleMs);
-  timer.unref();
-  let response: Response;
-  try {
-    // A redirect would carry the token to wherever it leads.
-    const sent = body === undefined ? {} : { body: JSON.stringify(body) };
-    if (body !== undefined) headers['content-type'] = 'application/json';
-    response = await fetch(address, {
-      method,
-      headers,
-      redirect: 'error',
-      signal: silence.signal,
-      ...sent,
-    });
-  } catch (error) {
+  if (body !== undefined) headers['content-type'] = 'application/json';
+  const asked = { method, headers, body: body === undefined ? null : JSON.stringify(body) };
+  const answer = await answerTo(address, asked, idleMs).catch((error: unknown) => {
     throw unreachable(url, error);
+  });
+  if (answer.status === 200) return answer;
+  // It would carry the token to wherever it leads.
+  if (redirects.has(answer.status)) {
+    answer.leave();
+    throw away(url, 'leads elsewhere, which is not followed');
   }
-  if (response.status === 200) return { response, heard: () => timer.refresh() };
-  throw problemOf(url, response.status, jsonOf(await answerOf(url, response)));
+  throw problemOf(url, answer.status, jsonOf(await answerOf(url, answer)));
 }
 
-async function answerOf(url: string, response: Response): Promise<string> {
+const redirects = new Set([301, 302, 303, 307, 308]);
+
+async function answerOf(url: string, { body }: HttpAnswer): Promise<string> {
   try {
-    return await textOf(response.body ?? nothing());
+    return await textOf(body);
   } catch (error) {
     throw unreachable(url, error);
   }
 }
-
-async function* nothing(): AsyncGenerator<never> {}
 
 /** Where the service is found is named by one setting. */
 const step = 'TRAMLINE_URL must name the service';
 
 function unreachable(url: string, error: unknown): Error {
-  const { name, cause } = error as { name?: unknown; cause?: { code?: unknown; message?: unknown } };
-  if (cause?.code === 'ECONNREFUSED') return new NobodyListens(url);
-  const why = name === 'TimeoutError' ? 'no answer in time' : String(cause?.code ?? 'its answer is broken');
-  // What fetch itself refuses has words and no code.
-  const what =
-    cause?.message === 'bad port'
-      ? 'was not asked: its port is kept for something else'
-      : cause?.message === 'unexpected redirect'
-        ? 'leads elsewhere, which is not followed'
-        : `cannot be reached: ${why}`;
-  return new Problem('store.unavailable', `the service at ${url} ${what}; ${step}`, error);
+  const { code } = error as { code?: unknown };
+  if (code === 'ECONNREFUSED') return new NobodyListens(url);
+  const why = error instanceof NoAnswerInTime ? 'no answer in time' : String(code ?? 'its answer is broken');
+  return away(url, `cannot be reached: ${why}`, error);
+}
+
+function away(url: string, what: string, cause?: unknown): Problem {
+  return new Problem('store.unavailable', `the service at ${url} ${what}; ${step}`, cause);
 }
 
 function problemOf(url: string, status: number, body: unknown): Error {

@@ -6,6 +6,7 @@ import { Problem } from '../model/problem';
 import type { EquipmentWish, FileContent, ProviderApi } from '../model/provider-data';
 import { listed, type Shape, shapes } from './answer-shapes';
 import type { Call, Open, Query } from './call';
+import type { HttpAnswer } from './http-answer';
 import { mediaTypeOf, readAnswer, readValue, strange, textOf } from './read-answer';
 
 /** One answer may take many calls to the provider. */
@@ -16,8 +17,8 @@ const lineCharactersMax = 64 * 1024 * 1024;
 export function makeProviderCalls(open: Open): ProviderApi {
   const at = (id: string) => encodeURIComponent(id);
   const ask = async <Value>(shape: Shape<Value>, call: Call): Promise<Value> => {
-    const { response, heard } = await open(call, idleMs);
-    return readAnswer(response, await textOf(piecesOf(response, heard)), shape, call.method !== 'GET');
+    const answer = await open(call, idleMs);
+    return readAnswer(answer, await textOf(piecesOf(answer)), shape, call.method !== 'GET');
   };
   const get = <Value>(shape: Shape<Value>, path: string, query: Query = {}) =>
     ask(shape, { method: 'GET', path, query });
@@ -72,19 +73,19 @@ function queryOf({ category, name, serialNumber, makeId, typeId, modelId }: Equi
 }
 
 async function* lines<Line>(shape: Shape<Line>, ask: () => ReturnType<Open>): AsyncGenerator<Line> {
-  const { response, heard } = await ask();
-  const type = mediaTypeOf(response.headers);
+  const answer = await ask();
+  const type = mediaTypeOf(answer.headers);
   // An empty page of another program would be taken for a list of nothing.
   if (!type.startsWith('application/x-ndjson')) {
-    await response.body?.cancel();
-    throw strange(response.url, `no lines of JSON (${type})`);
+    answer.leave();
+    throw strange(answer.url, `no lines of JSON (${type})`);
   }
   const decoder = new TextDecoder();
   let rest = '';
-  for await (const piece of piecesOf(response, heard)) {
+  for await (const piece of piecesOf(answer)) {
     const parts = (rest + decoder.decode(piece, { stream: true })).split('\n');
     rest = parts.pop() ?? '';
-    for (const part of parts) yield readValue(response, part, shape);
+    for (const part of parts) yield readValue(answer, part, shape);
     if (rest.length > lineCharactersMax) throw broken(new Error('a line of the answer is too long'));
   }
   if (rest !== '') throw broken(new Error('the last line is cut'));
@@ -93,12 +94,12 @@ async function* lines<Line>(shape: Shape<Line>, ask: () => ReturnType<Open>): As
 const wholeNumber = /^\d{1,15}$/;
 
 /** Of another program any page would be taken for the file. */
-async function contentOf({ response, heard }: Awaited<ReturnType<Open>>): Promise<FileContent> {
-  const { headers, url } = response;
+async function contentOf(answer: HttpAnswer): Promise<FileContent> {
+  const { headers, url } = answer;
   const from = headers.get('tramline-file-from') ?? '';
   const bytesTotal = headers.get('tramline-file-bytes') ?? '';
   if (!wholeNumber.test(from) || !wholeNumber.test(bytesTotal)) {
-    await response.body?.cancel();
+    answer.leave();
     throw strange(url, `no part of a file (${mediaTypeOf(headers)})`);
   }
   const recorded = headers.get('tramline-file-bytes-recorded') ?? '';
@@ -110,13 +111,13 @@ async function contentOf({ response, heard }: Awaited<ReturnType<Open>>): Promis
     bytesRecorded: wholeNumber.test(recorded) ? Number(recorded) : null,
     version: version === null ? null : decodeURIComponent(version),
     sha256: headers.get('tramline-file-sha256'),
-    chunks: piecesOf(response, heard),
+    chunks: piecesOf(answer),
   };
 }
 
-async function* piecesOf(response: Response, heard: () => void): AsyncGenerator<Uint8Array> {
+async function* piecesOf({ body, heard }: HttpAnswer): AsyncGenerator<Uint8Array> {
   try {
-    for await (const piece of response.body ?? []) {
+    for await (const piece of body) {
       heard();
       yield piece;
     }

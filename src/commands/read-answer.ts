@@ -5,6 +5,7 @@
 import { Problem } from '../model/problem';
 import { schemaFaultOf } from '../tools/schema';
 import type { Shape } from './answer-shapes';
+import type { AnswerHead } from './http-answer';
 
 const mediaTypeCharsMax = 60;
 /** Pages of events are asked for in pieces that fit, see there. */
@@ -27,7 +28,7 @@ export async function textOf(pieces: AsyncIterable<Uint8Array>): Promise<string>
  * what `acts` it says that it was not asked in vain.
  */
 export function readAnswer<Answer>(
-  response: Answered,
+  response: AnswerHead,
   text: string,
   shape: Shape<Answer>,
   acts: boolean,
@@ -37,11 +38,9 @@ export function readAnswer<Answer>(
   return readValue(response, text, shape, acts);
 }
 
-type Answered = Pick<Response, 'url' | 'headers'>;
-
 /** One line of several, whose media type is known. Throws `store.unavailable` and bounds as `readAnswer` does. */
 export function readValue<Answer>(
-  { url, headers }: Answered,
+  { url, headers }: AnswerHead,
   text: string,
   shape: Shape<Answer>,
   acts = false,
@@ -65,7 +64,7 @@ function filled(value: unknown, read: unknown): unknown {
 }
 
 /** For a person to read; cut at 60 characters. */
-export function mediaTypeOf(headers: Headers): string {
+export function mediaTypeOf(headers: AnswerHead['headers']): string {
   return headers.get('content-type')?.slice(0, mediaTypeCharsMax) ?? 'of no media type';
 }
 

@@ -245,6 +245,21 @@ describe('another program', () => {
     await expect(client.ledger()).rejects.toThrow(/no answer in time/);
   });
 
+  test('that begins an answer and does not end it is given up', async () => {
+    const client = await listen((_request, response) => {
+      response.writeHead(200, { 'content-type': 'application/json' }).write('{');
+    }, 100);
+    await expect(client.ledger()).rejects.toThrow(/no answer in time/);
+  });
+
+  test('that breaks its answer off is told as such', async () => {
+    const client = await listen((_request, response) => {
+      response.writeHead(200, { 'content-type': 'application/json', 'content-length': '100' });
+      response.write('{', () => response.destroy());
+    });
+    await expect(client.ledger()).rejects.toThrow(/cannot be reached: ECONNRESET; TRAMLINE_URL must name/);
+  });
+
   test('that hangs up is told as such', async () => {
     const client = await listen((request) => request.socket.destroy());
     await expect(client.ledger()).rejects.toThrow(
@@ -290,13 +305,19 @@ test('an id with signs of its own stays one part of the path', async () => {
   await server.close(10);
 });
 
-test('a port that HTTP does not ask is told as that, and where to ask is named', async () => {
-  const client = makeClient({ url: 'http://127.0.0.1:1', token: null });
-  await expect(client.ledger()).rejects.toMatchObject({
-    code: 'store.unavailable',
-    message:
-      'the service at http://127.0.0.1:1 was not asked: its port is kept for something else; TRAMLINE_URL must name the service',
+test('a service at a port that browsers do not ask is asked as any other', async () => {
+  const server = createServer((_request, response) => response.end('[]'));
+  for (const port of [6665, 6666, 6667, 6668, 6669]) {
+    const listening = new Promise((resolve) => server.once('listening', resolve).once('error', resolve));
+    server.listen(port, '127.0.0.1');
+    if ((await listening) === undefined) break;
+  }
+  const { port } = server.address() as AddressInfo;
+  const asked = makeClient({ url: `http://127.0.0.1:${port}`, token: null }).ledger();
+  await expect(asked).rejects.toMatchObject({
+    message: expect.stringContaining('answered 200 and is not Tramline'),
   });
+  server.close();
 });
 
 test('nobody at all is an error of its own', async () => {
