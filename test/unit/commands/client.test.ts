@@ -1,6 +1,7 @@
 // A command asks whatever listens at TRAMLINE_URL: it may want a token, be another program, or be broken. Each is told
 // apart, nothing hangs, and the token goes nowhere else.
 import { createServer, type RequestListener, type Server } from 'node:http';
+import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,6 +11,7 @@ import { loadSettings } from '../../../src/config';
 import { Problem } from '../../../src/model/problem';
 import type { OperationsServer } from '../../../src/operations/server';
 import { Secret } from '../../../src/tools/secret';
+import { makeSelfSigned } from '../../support/certificates';
 import { freePort } from '../../support/free-port';
 import { makeShell, type Shell, serveFor } from './shell';
 
@@ -303,6 +305,19 @@ test('an id with signs of its own stays one part of the path', async () => {
   expect((await shell.run('organizations', 'get', '../ledger')).code).toBe(3);
   expect((await shell.run('organizations', 'get', 'a?b#c%')).code).toBe(3);
   await server.close(10);
+});
+
+test('a service whose certificate nobody here trusts is not spoken to, and why is told', async () => {
+  const asked: unknown[] = [];
+  const certificate = makeSelfSigned({ names: ['localhost'] });
+  const server = createSecureServer(certificate, (request) => asked.push(request.url));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const url = `https://localhost:${(server.address() as AddressInfo).port}`;
+  await expect(makeClient({ url, token: new Secret('canary') }).ledger()).rejects.toThrow(
+    `the service at ${url} cannot be reached: DEPTH_ZERO_SELF_SIGNED_CERT; TRAMLINE_URL must name`,
+  );
+  expect(asked).toEqual([]);
+  server.close();
 });
 
 test('a service at a port that browsers do not ask is asked as any other', async () => {
