@@ -162,7 +162,7 @@ class KafkaTarget implements PublishTarget {
       try {
         const epoch = await this.takeEpoch(cluster, heard);
         if (this.isNew(epoch)) return { cluster, epoch };
-        continue;
+        heard.fault = hadBefore(this.transactionalId);
       } catch (error) {
         const { code } = describeError(error);
         if (!isOfCoordinator(code)) throw error;
@@ -229,6 +229,10 @@ class KafkaTarget implements PublishTarget {
 /** What the cluster said last of who gives out the epoch; null where it says nothing. */
 interface Heard {
   fault: string | null;
+}
+
+function hadBefore(transactionalId: string): string {
+  return `the epoch that is given out for the transactional id ${transactionalId} was taken before: the brokers lost newer ones`;
 }
 
 function unheardText({ fault }: Heard, brokers: string[]): string {
