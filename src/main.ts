@@ -19,6 +19,7 @@ import { systemClock } from './tools/clock';
 import { makeWebhookServer, type WebhookServer } from './webhook/server';
 import { type Around, type Worker, wireWorker } from './wire';
 import { makeClosing } from './wire/closing';
+import { connectionsAllowed } from './wire/connections-allowed';
 import { endedByFaultMs, endOnFault } from './wire/end-on-fault';
 import { openStore } from './wire/open-store';
 import { type ListenPlace, listenFault, startFault } from './wire/opening-faults';
@@ -99,6 +100,8 @@ function readyOf({ role, storeBytesMax }: Settings, store: Store): () => Promise
 async function begin(loaded: LoadedSettings, parts: Parts, around?: Around): Promise<Ready> {
   const { settings } = loaded;
   const { observer, health, store: opened } = parts;
+  // Asking for it waits for what the store's thread is at, which is nothing yet.
+  const connectionsMax = connectionsAllowed();
   let store = opened;
   if (settings.role !== 'receiver') {
     parts.worker = await wireWorker(settings, opened, observer, (doors) => {
@@ -117,7 +120,7 @@ async function begin(loaded: LoadedSettings, parts: Parts, around?: Around): Pro
   // Of a worker it runs already.
   if (worker === null) await subscribing.start(null);
   if (settings.role !== 'worker') {
-    parts.webhook = webhookOf(settings, store, observer, worker, subscribing);
+    parts.webhook = webhookOf(settings, store, observer, worker, subscribing, connectionsMax);
     if (takesConsents(settings))
       parts.webhook.mount('/connect', (worker?.connecting ?? own!).routes(observer));
   }
@@ -172,6 +175,7 @@ function webhookOf(
   observer: Observer,
   worker: Worker | null,
   { book, heartbeat }: Subscribing,
+  connectionsMax: number,
 ): WebhookServer {
   const clock = systemClock;
   // A receiver alone wakes nobody: its workers look at the store by themselves.
@@ -179,7 +183,9 @@ function webhookOf(
   const path = { store, observer, clock, wakeWork: nobody, wakeProbes: nobody };
   const room = makeStoreRoom(store, settings.storeBytesMax, clock);
   const take = worker === null ? (delivery: Delivery) => accept(path, delivery) : worker.pipeline.accept;
-  return makeWebhookServer(options.webhookOptions(settings, book), {
+  const wished = options.webhookOptions(settings, book);
+  const limited = { ...wished, limits: { ...wished.limits, connectionsMax } };
+  return makeWebhookServer(limited, {
     accept:
       settings.storeBytesMax === null
         ? take

@@ -1,6 +1,6 @@
 /**
  * From the settings to what each part is told: no part is made here, and no setting is read anywhere else. Pure, but for
- * where a link to the embedded store leads, and how many files this process may have open.
+ * where a link to the embedded store leads.
  */
 import { resolve } from 'node:path';
 import type { AlertingOptions } from '../alert/alerting';
@@ -20,7 +20,6 @@ import { targetOf } from '../store/sqlite/place';
 import type { StoreRules } from '../store/store-rules';
 import type { ScheduleOptions } from '../sync/sync';
 import type { WebhookSettings } from '../webhook/settings';
-import { connectionsAllowed } from './connections-allowed';
 
 const dayMs = 86_400_000;
 
@@ -245,6 +244,6 @@ export function webhookOptions(
       equipment: settings.equipmentEventTypes,
       fieldOperation: settings.fieldOperationEventTypes,
     },
-    limits: { bodyBytesMax: settings.bodyBytesMax, connectionsMax: connectionsAllowed() },
+    limits: { bodyBytesMax: settings.bodyBytesMax },
   };
 }

@@ -50,6 +50,12 @@ test('of a store that can be read and takes no writes nobody is known to be miss
   ]);
 });
 
+test('what answers is made without a report of the process, which waits for what the store is at', () => {
+  const reported = jest.spyOn(process.report, 'getReport');
+  apiOf(settings, {} as Store, null);
+  expect(reported).not.toHaveBeenCalled();
+});
+
 test('a store that has grown to its bound is told in a sentence, with the setting to raise', async () => {
   const ok = async () => {};
   const store = {
