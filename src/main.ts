@@ -101,7 +101,7 @@ async function begin(loaded: LoadedSettings, parts: Parts, around?: Around): Pro
   const { settings } = loaded;
   const { observer, health, store: opened } = parts;
   // Asking for it waits for what the store's thread is at, which is nothing yet.
-  const connectionsMax = connectionsAllowed();
+  const allowed = connectionsAllowed();
   let store = opened;
   if (settings.role !== 'receiver') {
     parts.worker = await wireWorker(settings, opened, observer, (doors) => {
@@ -120,11 +120,12 @@ async function begin(loaded: LoadedSettings, parts: Parts, around?: Around): Pro
   // Of a worker it runs already.
   if (worker === null) await subscribing.start(null);
   if (settings.role !== 'worker') {
-    parts.webhook = webhookOf(settings, store, observer, worker, subscribing, connectionsMax);
+    parts.webhook = webhookOf(settings, store, observer, worker, subscribing, allowed.senders);
     if (takesConsents(settings))
       parts.webhook.mount('/connect', (worker?.connecting ?? own!).routes(observer));
   }
-  parts.operations = operationsOf(loaded, { store: opened, observer, health, worker, own });
+  const operated = { store: opened, observer, health, worker, own, connectionsMax: allowed.operations };
+  parts.operations = operationsOf(loaded, operated);
   return listen(settings, parts.webhook, parts.operations);
 }
 

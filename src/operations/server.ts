@@ -42,7 +42,7 @@ export interface OperationsServer {
 }
 
 /** Whoever holds more connections than this is not a probe or an operator: the longest idle ends for one more. */
-const connectionsMax = 512;
+export const operationsConnectionsMax = 512;
 const limits = {
   headersTimeout: 10_000,
   requestTimeout: 20_000,
@@ -57,9 +57,12 @@ const limits = {
 
 /**
  * The listener for probes, metrics and the API: apart from the one for deliveries, so that load there leaves these
- * answering. Takes no more than small bodies, on the routes that have one. At most 512 connections.
+ * answering. Takes no more than small bodies, on the routes that have one. At most 512 connections, or as many as are given.
  */
-export function makeOperationsServer(doors: OperationsDoors): OperationsServer {
+export function makeOperationsServer(
+  doors: OperationsDoors,
+  connectionsMax = operationsConnectionsMax,
+): OperationsServer {
   const app = makeApp(doors);
   let draining = false;
   const server = createServer(limits, (request, response) => {

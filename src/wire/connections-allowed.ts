@@ -1,18 +1,31 @@
 /**
- * How many connections of senders this process can have open, by its own limit of open files: the system drops what comes beyond
+ * How many connections this process can have open, by its own limit of open files: the system drops what comes beyond
  * that unheard and uncounted, and the store, Kafka and probes go without. Pure but for asking for that limit.
  */
+import { operationsConnectionsMax } from '../operations/server';
 import { defaultWebhookLimits } from '../webhook/settings';
 
-/** For everything else: both stores, Kafka, reads, sinks, probes and the program's own files. */
+/** For everything but senders: both stores, Kafka, reads, sinks, probes, operators and the program's own files. */
 const otherFiles = 256;
 
-/** Senders have 4096 connections at most, fewer where the limit is lower: 256 files are left to others, and at most three quarters. */
-export function connectionsAllowed(openFilesMax: number | null = askOpenFilesMax()): number {
+export interface ConnectionsAllowed {
+  /** Of the listener for deliveries. */
+  senders: number;
+  /** Of the operations listener. */
+  operations: number;
+}
+
+/**
+ * Senders have 4096 connections at most, fewer where the limit is lower: 256 files are left to others, and at most three quarters.
+ * The operations listener has 512 at most, and no more than half of what senders leave.
+ */
+export function connectionsAllowed(openFilesMax: number | null = askOpenFilesMax()): ConnectionsAllowed {
   const { connectionsMax } = defaultWebhookLimits;
-  if (openFilesMax === null) return connectionsMax;
+  if (openFilesMax === null) return { senders: connectionsMax, operations: operationsConnectionsMax };
   const left = Math.max(openFilesMax - otherFiles, Math.floor(openFilesMax / 4));
-  return Math.min(connectionsMax, left);
+  const senders = Math.min(connectionsMax, left);
+  const operations = Math.min(operationsConnectionsMax, Math.floor((openFilesMax - senders) / 2));
+  return { senders, operations };
 }
 
 /** Node has raised it as far as it may by now. Null where there is none. */

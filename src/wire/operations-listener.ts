@@ -19,6 +19,8 @@ export interface OperationsParts {
   worker: Worker | null;
   /** Of a process without a worker. */
   own: OwnProvider | null;
+  /** Of this listener. */
+  connectionsMax: number;
 }
 
 /**
@@ -28,11 +30,12 @@ export interface OperationsParts {
 export function operationsOf(loaded: LoadedSettings, parts: OperationsParts): OperationsServer {
   const { observer, health, own } = parts;
   const alone = own === null ? null : { own, sync: null, replay: null, standIn: null };
-  return makeOperationsServer({
+  const doors = {
     api: apiOf(loaded, parts.store, parts.worker, (alert) => observer.log.alert(alert), alone),
     health,
     metricsText: () => observer.metricsText(),
     token: loaded.settings.operationsToken,
-    fault: (error) => observer.fault('operations', error),
-  });
+    fault: (error: unknown) => observer.fault('operations', error),
+  };
+  return makeOperationsServer(doors, parts.connectionsMax);
 }

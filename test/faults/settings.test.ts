@@ -209,8 +209,8 @@ test('W10: where few files may be open, strangers who hold connections and ask n
     },
     under: ['sh', '-c', 'ulimit -n 256 && exec "$0" "$@"'],
   });
-  const strangers = Array.from({ length: 400 }, () =>
-    connect(Number(new URL(service.publicUrl).port), '127.0.0.1').on('error', () => {}),
+  const strangers = [service.publicUrl, service.operationsUrl].flatMap((url) =>
+    Array.from({ length: 400 }, () => connect(Number(new URL(url).port), '127.0.0.1').on('error', () => {})),
   );
   await Promise.all(strangers.map((stranger) => new Promise((done) => stranger.once('connect', done))));
   for (let count = 0; count < 5; count += 1) {
