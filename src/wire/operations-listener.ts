@@ -1,7 +1,9 @@
 /**
  * Joins the operations listener: the API of this process, its health and its metrics. A command beside no service has the
- * API without it.
+ * API without it, and loads the check of Kafka when it is asked for one: here it is loaded at the start, since files may be of
+ * another version later, or none may be opened.
  */
+import './topics';
 import type { LoadedSettings } from '../config';
 import type { Store } from '../model/store';
 import type { Health } from '../observe/health';
