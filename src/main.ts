@@ -167,6 +167,7 @@ function observerOf(settings: Settings, store: Store, worker: () => Worker | nul
       syncs: async () => gaugesOf(await store.syncStanding(), systemClock.nowMs()),
       endedByFaultMs: () => endedByFaultMs(store),
     },
+    topics: options.topicsOf(settings),
   });
 }
 

@@ -12,6 +12,7 @@ const uncounted: Metrics = {
   providerCall: nothing,
   sent: nothing,
   throttled: nothing,
+  topicLostRecords: nothing,
   alertPost: nothing,
   setAside: nothing,
   syncEnded: nothing,

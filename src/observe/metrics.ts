@@ -7,6 +7,7 @@ import type { Attributes, Histogram, Meter } from '@opentelemetry/api';
 import { type QuarantineReason, quarantineReasons } from '../model/notification';
 import { type SyncEnd, type SyncOutcome, syncOutcomes } from '../model/sync';
 import { observeGauges } from './gauges';
+import { type KafkaCounters, makeKafkaCounters } from './kafka-counters';
 import type {
   AlertPost,
   Attempt,
@@ -23,7 +24,7 @@ import type {
 import { alertSinks, messagingSystems, places, postOutcomes, securityReasons } from './lines';
 import { makeTally, makeTotal } from './tally';
 
-export interface Metrics {
+export interface Metrics extends KafkaCounters {
   deliveryAccepted(line: DeliveryAccepted): void;
   deliveryRefused(line: DeliveryRefused): void;
   requestBegan(): void;
@@ -35,7 +36,6 @@ export interface Metrics {
   /** The only way in which quarantine is counted. */
   setAside(reason: QuarantineReason): void;
   syncEnded(line: Pick<SyncEnd, 'outcome'>): void;
-  throttled(forMs: number): void;
   listingRefused(): void;
   fault(place: Place): void;
   /** Stops what measures in the background. */
@@ -57,7 +57,12 @@ const callsMax = 200;
  * At most 50 origins and 40 kinds of error have a label of their own, the others share one; labels are remembered of
  * 200 calls.
  */
-export function makeMetrics(meter: Meter, gauges: Gauges, linesDropped = () => 0): Metrics {
+export function makeMetrics(
+  meter: Meter,
+  gauges: Gauges,
+  linesDropped = () => 0,
+  topics: readonly string[] = [],
+): Metrics {
   const stop = observeGauges(meter, gauges);
   const deliveries = deliveryInstruments(meter);
   const provider = providerInstruments(meter);
@@ -77,10 +82,6 @@ export function makeMetrics(meter: Meter, gauges: Gauges, linesDropped = () => 0
   );
   const unknownFields = makeTotal(meter, 'tramline.unknown_fields', {
     description: 'Fields and unit ids that are not known, each once in each document that an attempt read.',
-  });
-  const throttled = makeTotal(meter, 'tramline.kafka_throttled', {
-    description: 'Time for which a quota of the brokers held sends back, counted while that lasts.',
-    unit: 's',
   });
   meter
     .createObservableCounter('tramline.log_lines_dropped', {
@@ -131,9 +132,9 @@ export function makeMetrics(meter: Meter, gauges: Gauges, linesDropped = () => 0
     syncEnded: ({ outcome }) => syncs.add(1, outcome),
     listingRefused: () => deliveries.security.add(1, 'address-refused'),
     setAside: (reason) => quarantined.add(1, reason),
-    throttled: (forMs) => throttled.add(forMs / 1000),
     fault: (place) => faults.add(1, place),
     stop,
+    ...makeKafkaCounters(meter, topics),
   };
 }
 

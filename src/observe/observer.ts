@@ -48,6 +48,8 @@ export interface Observer {
   listingRefused(): void;
   /** For so much longer a quota of the brokers has held sends back. */
   throttled(forMs: number): void;
+  /** It holds less than was acknowledged there: it was made anew, or cut. */
+  topicLostRecords(topic: string): void;
   /** Something was put into quarantine, as the store tells it. */
   setAside(reason: QuarantineReason): void;
   fault(place: Place, error: unknown): void;
@@ -64,6 +66,8 @@ export interface ObserverOptions {
   log: LogOptions;
   telemetry: TelemetryOptions;
   gauges: Gauges;
+  /** Those that events go to: what each lost is counted from 0. */
+  topics: readonly string[];
 }
 
 /**
@@ -75,7 +79,7 @@ export function makeObserver(options: ObserverOptions): Observer {
   const telemetry = startTelemetry(options.telemetry, (detail) =>
     log.trouble({ place: 'telemetry', code: 'telemetry.untaken', detail }),
   );
-  const metrics = makeMetrics(telemetry.meter, options.gauges, log.dropped);
+  const metrics = makeMetrics(telemetry.meter, options.gauges, log.dropped, options.topics);
   const { traces } = telemetry;
   return {
     startDelivery: (incoming) => {
@@ -125,6 +129,7 @@ export function makeObserver(options: ObserverOptions): Observer {
     },
     listingRefused: metrics.listingRefused,
     throttled: metrics.throttled,
+    topicLostRecords: metrics.topicLostRecords,
     setAside: metrics.setAside,
     fault: (place, error) => {
       metrics.fault(place);

@@ -46,6 +46,7 @@ export function makeLoneSync({ settings }: LoadedSettings, store: Store): LoneSy
         syncs: async () => ({ wholeAgeMs: null, unread: 0 }),
         endedByFaultMs: async () => null,
       },
+      topics: [],
     });
     worker = await wireWorker(settings, store, observer);
     // Other processes on the store may be asked for a pause while it lasts.

@@ -1,6 +1,6 @@
 /**
  * A publish target whose sends are seen as spans: one for each topic of a send, linked to the attempts that decided its
- * records. Where they stand and what it reads on is looked at too: a topic that was made anew is told. It looks at records
+ * records. Where they stand and what it reads on is looked at too: a topic that was made anew is told and counted. It looks at records
  * and changes none: the `traceparent` of a record was decided with it.
  */
 import type { TopicEnd } from '../model/topic-end';
@@ -12,12 +12,13 @@ import type { Batch, Outcome, PublishTarget } from '../publish/target';
 /** `clientId`: as which brokers know us; null where there are none. */
 export function traceSends(
   target: PublishTarget,
-  observer: Pick<Observer, 'startSend' | 'trouble'>,
+  observer: Pick<Observer, 'startSend' | 'trouble' | 'topicLostRecords'>,
   clientId: string | null,
 ): PublishTarget {
   const places = makePlaces();
   const tell = (topics: Set<string>) => {
     if (topics.size > 0) observer.trouble(anotherLog([...topics]));
+    for (const topic of topics) observer.topicLostRecords(topic);
   };
   return {
     name: target.name,

@@ -298,6 +298,11 @@ describeWithNeighbour('Kafka', kafkaAvailable(), 'with a real Kafka', () => {
     await createTopics(settings, prefix, declared.topics, { ...kafkaTargetDefaults, clock: systemClock });
     await story.serve();
     await until(async () => (await denied())?.state === 'resolved', { withinMs: 30_000, what: 'its end' });
+    // What it held before is counted as lost, also by who finds it as it begins.
+    const losses = (kind: string) =>
+      story.metric('tramline_topic_losses_total', { topic: `${prefix}.${kind}.v1` });
+    expect(await losses('equipment')).toBeGreaterThan(0);
+    expect(await losses('field-operation')).toBe(0);
     const { code } = await runCommand(['check'], { TRAMLINE_URL: story.service.operationsUrl });
     expect(code).toBe(0);
   }, 120_000);

@@ -321,6 +321,10 @@ describeWithNeighbour('Kafka', kafkaAvailable(), 'three brokers that fail', () =
     await admin.createTopics({ topics: [made], waitForLeaders: false });
     await until(async () => (await unsent()) === 0, { withinMs: 90_000, what: 'the topics to be used' });
     await ends('TramlineTopicDenied');
+    // The one that was made anew lacks what it held; the other lost nothing.
+    const losses = (topic: string) => story.metric('tramline_topic_losses_total', { topic });
+    expect(await losses(equipment)).toBeGreaterThan(0);
+    expect(await losses(operations)).toBe(0);
     const name = await changeAll();
     await published();
     await newestAre(name);

@@ -36,7 +36,7 @@ describeWithNeighbour('Kafka', kafkaAvailable(), 'a leader of long standing', ()
     const make = () => makeKafkaTarget(kafka(), { ...kafkaTargetDefaults, clock, topics: [topic] });
     const [target, successor] = [make(), make()];
     const batch = () => ({ topic, partition: 0, partitions: 1, rows: [outbox.add({ topic, key: 'k' })] });
-    const observer = { startSend: () => ({ end: () => {} }), trouble: () => {} };
+    const observer = { startSend: () => ({ end: () => {} }), trouble: () => {}, topicLostRecords: () => {} };
     const traced = traceSends(target, observer, 'tramline');
     const relay = makeRelay(outbox, traced, { ...relayDefaults, clock, holder: 'long' });
     const beganMs = clock.nowMs();

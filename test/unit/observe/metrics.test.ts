@@ -46,6 +46,7 @@ function feedEverything(): void {
   metrics.syncEnded({ outcome: 'partial' });
   metrics.listingRefused();
   metrics.throttled(500);
+  metrics.topicLostRecords('tramline.equipment.v1');
 }
 
 /** `name{label,label}` of each family, sorted; a histogram once, without `le`. */
@@ -139,6 +140,26 @@ test('the time for which a quota holds sends back is counted, and there from the
   metrics.throttled(12_000);
   metrics.throttled(1_500);
   expect(await telemetry.metricsText()).toContain('tramline_kafka_throttled_seconds_total 13.5\n');
+});
+
+test('what a topic lost is counted by topic, and there from the beginning for each that is written', async () => {
+  const other = startTelemetry(options);
+  const [equipment, access] = ['tramline.equipment.v1', 'tramline.organization-access.v1'];
+  const counting = makeMetrics(other.meter, gauges, () => 0, [equipment, access]);
+  const counted = async () => (await other.metricsText()).match(/^tramline_topic_losses_total.*$/gm);
+  const lineOf = (topic: string, count: number) => `tramline_topic_losses_total{topic="${topic}"} ${count}`;
+  expect(await counted()).toEqual([lineOf(equipment, 0), lineOf(access, 0)]);
+  counting.topicLostRecords(access);
+  counting.topicLostRecords(access);
+  // One of a former prefix, to which something is replayed.
+  counting.topicLostRecords('former.equipment.v1');
+  expect(await counted()).toEqual([
+    lineOf(equipment, 0),
+    lineOf(access, 2),
+    lineOf('former.equipment.v1', 1),
+  ]);
+  counting.stop();
+  await other.shutdown();
 });
 
 test('log lines that are gone are counted', async () => {

@@ -22,6 +22,7 @@ function open(exportTraces: boolean): { observer: Observer; lines: string[] } {
       exportMetrics: null,
     },
     gauges,
+    topics: ['tramline.equipment.v1'],
   });
   return { observer, lines };
 }
@@ -37,6 +38,7 @@ test('each fact reaches its line and its metric', async () => {
   observer.providerCall(call);
   observer.sent(sent);
   observer.alertPost(post);
+  observer.topicLostRecords('tramline.equipment.v1');
   const text = await observer.metricsText();
   for (const sample of [
     /http_server_active_requests\{.*\} 0\n/,
@@ -48,6 +50,7 @@ test('each fact reaches its line and its metric', async () => {
     /http_client_request_duration_seconds_count\{.*url_template="equipment".*\} 1\n/,
     /messaging_client_sent_messages_total\{.*\} 2\n/,
     /tramline_alert_posts_total\{sink="alertmanager",outcome="accepted"\} 1\n/,
+    /tramline_topic_losses_total\{topic="tramline.equipment.v1"\} 1\n/,
   ]) {
     expect(text).toMatch(sample);
   }

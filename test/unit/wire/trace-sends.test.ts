@@ -48,6 +48,7 @@ function stage(send: () => Promise<SendResult>, pages: FoundPage[] = []) {
   };
   const spans: unknown[] = [];
   const troubles: Trouble[] = [];
+  const losses: string[] = [];
   const target = traceSends(
     plain,
     {
@@ -56,10 +57,11 @@ function stage(send: () => Promise<SendResult>, pages: FoundPage[] = []) {
           void spans.push({ ...to, batches: sent, errorType, places: places() }),
       }),
       trouble: (line) => void troubles.push(line),
+      topicLostRecords: (topic) => void losses.push(topic),
     },
     'us',
   );
-  return { target, calls, spans, troubles };
+  return { target, calls, spans, troubles, losses };
 }
 
 const failure = { sent: false, kind: 'retry', code: 'NOT_LEADER', detail: '' } as const;
@@ -111,13 +113,13 @@ test('everything else is the target’s own', async () => {
   expect([target.name, calls, spans]).toEqual(['kafka', ['open', 'readOn', 'discard', 'close'], []]);
 });
 
-test('topics under whose names another log stands are told, once and with what to do', async () => {
+test('topics under whose names another log stands are told and counted, once and with what to do', async () => {
   const page = (topic: string, extra = {}): FoundPage => ({
     ...{ topic, partition: 0, from: null, nextOffset: '0', records: [], ...extra },
   });
   const another = { anotherLog: true };
   const pages = [page('a', another), page('a', { ...another, partition: 1 }), page('b'), page('c', another)];
-  const { target, troubles } = stage(async () => ({ outcomes: [], spent: false }), pages);
+  const { target, troubles, losses } = stage(async () => ({ outcomes: [], spent: false }), pages);
   const heard: string[] = [];
   await target.readOn([], async ({ topic }) => heard.push(topic) > 0);
   expect(heard).toEqual(['a', 'a', 'b', 'c']);
@@ -128,20 +130,26 @@ test('topics under whose names another log stands are told, once and with what t
       detail: expect.stringMatching(/^a, c: made anew, .*tramline replay --kind/),
     },
   ]);
+  expect(losses).toEqual(['a', 'c']);
 });
 
+const pageOf = (name: string) =>
+  readFileSync(join(repositoryRoot(), 'deploy/runbooks', `Tramline${name}.md`), 'utf8');
+
 test.each(['KafkaUnavailable', 'StoreBehindTopics', 'TopicDenied'])(
-  'whoever is paged by %s reads there of what Kafka lost',
+  'whoever is paged by %s is led to what sends again what Kafka lost',
   (name) => {
-    const page = readFileSync(join(repositoryRoot(), 'deploy/runbooks', `Tramline${name}.md`), 'utf8');
-    expect(page).toContain('`publish.another-log`');
+    expect(pageOf(name)).toContain('(TramlineTopicLostRecords.md)');
+    const page = pageOf('TopicLostRecords');
+    expect(page).toContain('publish.another-log');
+    expect(page).toMatch(/^tramline replay --kind KIND$/m);
   },
 );
 
-test('a topic that takes records before the last that were acknowledged there is told once, and one that goes on is not', async () => {
+test('a topic that takes records before the last that were acknowledged there is told and counted once, and one that goes on is not', async () => {
   const offsets = ['7', '0', '8', '1', '0', '2'];
   const pages: FoundPage[] = [];
-  const { target, troubles } = stage(
+  const { target, troubles, losses } = stage(
     async () => ({
       outcomes: [0, 0].map(() => ({ sent: true, firstOffset: offsets.shift()! })),
       spent: false,
@@ -155,12 +163,14 @@ test('a topic that takes records before the last that were acknowledged there is
   await target.send(both);
   const told = { code: 'publish.another-log', detail: expect.stringMatching(/^a: made anew, /) };
   expect(troubles).toMatchObject([told]);
+  expect(losses).toEqual(['a']);
   // What was found by reading on is not told again by what is sent then.
   pages.push({ topic: 'b', partition: 0, from: null, nextOffset: '0', records: [], anotherLog: true });
   await target.readOn([], async () => true);
   offsets.push('1', '0');
   await target.send(both);
   expect(troubles).toHaveLength(2);
+  expect(losses).toEqual(['a', 'b']);
 });
 
 test('a topic that was made anew while nothing was sent there since the start is told: the store knows how far it went', async () => {
