@@ -38,6 +38,8 @@ export const kafkaTargetDefaults = {
 };
 
 const coordinatorPauseMs = 100;
+/** Each time a coordinator writes what it gives out, and one of a cluster that was made anew may have hundreds to go. */
+const hadPauseMs = 10;
 const farewellMs = 1_000;
 
 /** Nothing is connected before `open`. `open` throws `publish.refused` also when kafkajs is not 2.2.4. */
@@ -159,6 +161,7 @@ class KafkaTarget implements PublishTarget {
     const cluster = await reaching.connect();
     await cluster.learn([...this.topics]);
     for (;;) {
+      let pauseMs = hadPauseMs;
       try {
         const epoch = await this.takeEpoch(cluster, heard);
         if (this.isNew(epoch)) return { cluster, epoch };
@@ -167,8 +170,9 @@ class KafkaTarget implements PublishTarget {
         const { code } = describeError(error);
         if (!isOfCoordinator(code)) throw error;
         heard.fault = ofTransactionalId(code, this.transactionalId, cluster.brokerCount());
+        pauseMs = coordinatorPauseMs;
       }
-      await this.options.clock.wait(coordinatorPauseMs);
+      await this.options.clock.wait(pauseMs);
     }
   }
 
