@@ -46,6 +46,10 @@ const organizationsMin = 2;
 const overMs = 900_000;
 /** One call in ten seconds is no burden to anybody, and finds out soon that it is over. */
 const trialBounds: BackoffBounds = { baseMs: 1000, maxMs: 10_000 };
+/** Shorter trouble is nobody's business: it heals by itself. */
+export const lastsMs = 15_000;
+/** Until an outage is told it is tried more often: what has healed by then is to be known as healed. */
+const untoldBounds: BackoffBounds = { ...trialBounds, maxMs: 2000 };
 
 export function newFailing(nowMs: number): Failing {
   return {
@@ -95,7 +99,7 @@ export function isOfAll(failing: Failing): boolean {
 /** From now on it is left alone but for trials. */
 export function hold(failing: Failing, nowMs: number, random: () => number): void {
   if (failing.heldUntilMs > 0) return;
-  failing.distanceMs = trialMs(failing.trials, random);
+  failing.distanceMs = trialMs(failing, nowMs, random);
   failing.heldUntilMs = nowMs + failing.distanceMs;
   failing.triedAddress = failing.address;
 }
@@ -130,14 +134,15 @@ export function takeTrial(
     return leftMs;
   }
   failing.trials += 1;
-  failing.distanceMs = trialMs(failing.trials, random);
+  failing.distanceMs = trialMs(failing, nowMs, random);
   failing.heldUntilMs = nowMs + failing.distanceMs;
   failing.triedAddress = address;
   failing.isOtherWaiting = false;
   return 0;
 }
 
-function trialMs(trials: number, random: () => number): number {
-  const bounds = { ...trialBounds, baseMs: trialBounds.baseMs * 2 };
-  return trialBounds.baseMs / 2 + backoffMs(trials, bounds, random);
+function trialMs(failing: Failing, nowMs: number, random: () => number): number {
+  const isUntold = isOfAll(failing) && nowMs - failing.sinceMs < lastsMs;
+  const { baseMs, maxMs } = isUntold ? untoldBounds : trialBounds;
+  return baseMs / 2 + backoffMs(failing.trials, { baseMs: baseMs * 2, maxMs }, random);
 }

@@ -12,6 +12,7 @@ import {
   isOfAll,
   isOfMany,
   isOver,
+  lastsMs,
   newFailing,
   type Reading,
   setBack,
@@ -44,8 +45,6 @@ export interface Outages {
   setBack(byMs: number): void;
 }
 
-/** Shorter trouble is nobody's business: it heals by itself. */
-const lastsMs = 15_000;
 /** The failures of one organization alone may be its own: longer, for somebody else to be answered meanwhile. */
 const loneLastsMs = 300_000;
 /** Longer than the hour between two syncs, which read something else of each organization and so decide whose it is. */

@@ -271,18 +271,34 @@ describe('an outage', () => {
     expect(subject.heldMs(ofA(1, again), 1000 + heldMs)).toBeGreaterThan(0);
   });
 
-  test('tries at growing distances, ten seconds at most, however many fail', () => {
+  test('tries every two seconds or so until it is told, and then ten seconds apart at most, however many fail', () => {
     const subject = health();
     outage(subject);
     let nowMs = 1000;
-    const distances = Array.from({ length: 10 }, () => {
+    const distances = Array.from({ length: 15 }, () => {
       const heldMs = subject.pauseMs(ofA(1), nowMs);
       nowMs += heldMs;
       expect(subject.heldMs(ofA(1, again), nowMs)).toBe(0);
       fail(subject, [...machinesOfA(20, again), ofB()], nowMs);
       return heldMs;
     });
-    expect(distances).toEqual([1500, 2500, 4500, ...Array.from({ length: 7 }, () => 5500)]);
+    expect(distances).toEqual([...Array(10).fill(1500), ...Array(5).fill(5500)]);
+  });
+
+  test('that healed three seconds before it would be told is known as healed, however the trials fell', () => {
+    const subject = makeProviderHealth(() => 0.999);
+    outage(subject);
+    const toldMs = 16_000;
+    let triedMs = 1000;
+    for (;;) {
+      const nextMs = triedMs + subject.pauseMs(ofA(1), triedMs);
+      if (nextMs >= toldMs) break;
+      triedMs = nextMs;
+      expect(subject.heldMs(ofA(1, again), triedMs)).toBe(0);
+      if (triedMs < toldMs - 3000) fail(subject, [ofA(1, again)], triedMs);
+      else subject.succeeded(ofA(1, again), triedMs);
+    }
+    expect(subject.troubles(toldMs)).toEqual([]);
   });
 
   test('is not tried by the same resource again while another waits', () => {
