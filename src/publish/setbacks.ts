@@ -12,6 +12,7 @@ import { type BackoffBounds, backoffMs } from '../tools/backoff';
 import { isOfClient, isOfTopic, kindOf, needsSomebody } from './classify-error';
 import { partitionName } from './place-name';
 import type { Failure } from './target';
+import { boundsUntilTold } from './untold';
 
 export interface SetbackOptions {
   /** Between attempts at what heals by itself. */
@@ -96,12 +97,14 @@ export function makeSetbacks(options: SetbackOptions): Setbacks {
       // Its other partitions of the same round say the same.
       if (ofTopic && before !== undefined && before.untilMs > nowMs) return;
       const attempts = (before?.attempts ?? 0) + 1;
-      const bounds = needsSomebody(failure.kind) ? options.denied : options.retry;
-      // Never sooner than the base: a missing topic is not asked for again at once.
-      const pauseMs = Math.max(bounds.baseMs, backoffMs(attempts, bounds, options.random));
       const partsSinceMs = ofTopic ? takeParts(held.topic) : Number.POSITIVE_INFINITY;
       const sinceMs =
         before?.sinceMs ?? Math.min(freedSince(held.topic, failure.code, beganMs), partsSinceMs);
+      const bounds = needsSomebody(failure.kind)
+        ? options.denied
+        : boundsUntilTold(options.retry, nowMs - sinceMs, options.conditionAfterMs);
+      // Never sooner than the base: a missing topic is not asked for again at once.
+      const pauseMs = Math.max(bounds.baseMs, backoffMs(attempts, bounds, options.random));
       setbacks.set(name, { ...held, failure, sinceMs, attempts, untilMs: nowMs + pauseMs });
     },
     succeeded({ topic, partition, partitions }, nowMs) {

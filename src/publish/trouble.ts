@@ -5,6 +5,7 @@
 import type { Condition } from '../model/alert';
 import { type BackoffBounds, backoffMs } from '../tools/backoff';
 import type { RelayOptions } from './relay-options';
+import { boundsUntilTold } from './untold';
 
 /** Who has led for so long and could write nothing lets another try, */
 const ledMs = 30_000;
@@ -19,7 +20,7 @@ export interface Trouble {
   over(): void;
   /** Does nothing where there is trouble already. */
   began(sinceMs: number, detail: string): void;
-  /** Another failure: nothing is tried until a time that grows with the failures in a row. */
+  /** Another failure: nothing is tried until a time that grows with the failures in a row, once it is told also beyond 2 s. */
   pause(bounds: BackoffBounds, detail: string): void;
   /** Nothing is tried for so long. */
   wait(forMs: number): void;
@@ -68,8 +69,10 @@ export function makeTrouble(options: RelayOptions): Trouble {
     began,
     pause(bounds, detail) {
       const attempts = (trouble?.attempts ?? 0) + 1;
-      trouble = { sinceMs: trouble?.sinceMs ?? nowMs(), attempts, detail };
-      resumeAtMs = nowMs() + Math.max(bounds.baseMs, backoffMs(attempts, bounds, random));
+      const sinceMs = trouble?.sinceMs ?? nowMs();
+      trouble = { sinceMs, attempts, detail };
+      const now = boundsUntilTold(bounds, nowMs() - sinceMs, conditionAfterMs);
+      resumeAtMs = nowMs() + Math.max(now.baseMs, backoffMs(attempts, now, random));
     },
     wait(forMs) {
       resumeAtMs = nowMs() + forMs;

@@ -13,13 +13,14 @@ const beganMs = 1_000_000;
 function setUp(
   troubleSinceMs: () => Promise<number | null> = async () => null,
   toldTopics = relayDefaults.toldTopics,
+  random = () => 0.999,
 ) {
   const clock = makeHandClock(beganMs);
   const outbox = makeMemoryOutbox(clock);
   outbox.add({ topic: 't', key: 'a' });
   const relayOf = (holder: string) => {
     const target = makeScriptedTarget();
-    const options = { ...relayDefaults, leaseMs, random: () => 0.999, clock, holder };
+    const options = { ...relayDefaults, leaseMs, random, clock, holder };
     return { target, relay: makeRelay(outbox, target, { ...options, troubleSinceMs, toldTopics }) };
   };
   return { clock, outbox, first: relayOf('first'), second: relayOf('second') };
@@ -62,6 +63,17 @@ test.each(codes)(
     expect(second.relay.conditions()).toEqual([]);
   },
 );
+
+test('a target that heals three seconds before its absence would be told is written again by then', async () => {
+  const both = setUp(undefined, undefined, () => 0.75);
+  const { first } = both;
+  first.target.openProblems = away('publish.unavailable');
+  await stepBoth(both, 20_000, (ms) => {
+    if (ms === 12_000) first.target.openProblems = [];
+    expect(told([first])).toEqual([]);
+  });
+  expect(first.target.written).toHaveLength(1);
+});
 
 test.each(codes)(
   'a relay that alone finds its target %s lets another lead, which writes, and the absence is over',

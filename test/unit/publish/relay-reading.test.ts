@@ -87,7 +87,7 @@ test('topics that cannot be read are tried again by another producer, later and 
   const { clock, target, relay } = setUp();
   target.readOn = async () => Promise.reject(new Error('no broker'));
   const pauses: number[] = [];
-  for (let turn = 0; turn < 10; turn += 1) {
+  for (let turn = 0; turn < 25; turn += 1) {
     expect(await relay.step()).toBe('waiting');
     pauses.push((relay.holdUntilMs() ?? 0) - clock.steadyMs());
     await clock.advance(Math.max(0, pauses.at(-1)!));
