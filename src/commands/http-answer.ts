@@ -31,8 +31,9 @@ export interface HttpAnswer extends AnswerHead {
 export class NoAnswerInTime extends Error {}
 
 /**
- * Rejects with the system's error, which has a code, and with `NoAnswerInTime` where nothing comes for `silenceMs`, which
- * the body throws as well. A redirect is an answer like others, and not followed.
+ * Rejects with the system's error, which has a code, with one that has none where what comes is no answer, and with
+ * `NoAnswerInTime` where nothing comes for `silenceMs`, which the body throws as well. A redirect is an answer like others,
+ * and not followed.
  */
 export function answerTo(address: URL, asked: Asked, silenceMs: number): Promise<HttpAnswer> {
   const { method, headers, body } = asked;
@@ -47,7 +48,11 @@ export function answerTo(address: URL, asked: Asked, silenceMs: number): Promise
       sent.destroy(late);
     }, silenceMs);
     timer.unref();
-    sent.once('close', () => clearTimeout(timer));
+    sent.once('close', () => {
+      clearTimeout(timer);
+      // Of an answer that goes over to another protocol Node says nothing else.
+      reject(new Error('no answer'));
+    });
     // Also what comes after the head, which the body tells.
     sent.on('error', (error) => reject(late ?? error));
     sent.once('response', (came: IncomingMessage) =>

@@ -262,6 +262,13 @@ describe('another program', () => {
     await expect(client.ledger()).rejects.toThrow(/cannot be reached: ECONNRESET; TRAMLINE_URL must name/);
   });
 
+  test('that goes over to another protocol, which nobody asked for, is told as such', async () => {
+    const client = await listen((request) => {
+      request.socket.end('HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: other\r\n\r\n');
+    });
+    await expect(client.ledger()).rejects.toThrow(/cannot be reached: its answer is broken; TRAMLINE_URL/);
+  });
+
   test('that hangs up is told as such', async () => {
     const client = await listen((request) => request.socket.destroy());
     await expect(client.ledger()).rejects.toThrow(
