@@ -34,52 +34,51 @@ test('where brokers answer that nobody gives out epochs, that is told, with the 
   await broker.close();
 });
 
-test('an epoch that this process has had is asked for again until it is newer', async () => {
-  const epochs = [3, 2, 3, 4, 9];
-  const coordinator = await startAdvertisingBroker({ host: '127.0.0.1', port: 1 }, { epochs });
-  const port = Number(coordinator.address.split(':')[1]);
-  const broker = await startAdvertisingBroker({ host: '127.0.0.1', port });
-  const settings = { brokers: [broker.address], clientId: 'unit', tls: null, sasl: null };
-  const enough = { connectTimeoutMs: 2_000, requestTimeoutMs: 4_000 };
-  const target = makeKafkaTarget(settings, { ...kafkaTargetDefaults, ...enough, clock, topics: [] });
-  await target.open();
-  expect(epochs).toEqual([2, 3, 4, 9]);
-  await target.open();
-  expect(epochs).toEqual([9]);
-  await target.close();
-  await Promise.all([broker.close(), coordinator.close()]);
-});
+describe('of the epochs that a coordinator gives out', () => {
+  let closing: (() => Promise<unknown>)[] = [];
+  afterEach(async () => {
+    for (const close of closing) await close();
+    closing = [];
+  });
 
-test('a cluster that was made anew, whose epochs of the same id begin at 0, is used within one opening', async () => {
-  const epochs = [30, ...Array.from({ length: 32 }, (_unused, epoch) => epoch)];
-  const coordinator = await startAdvertisingBroker({ host: '127.0.0.1', port: 1 }, { epochs });
-  const port = Number(coordinator.address.split(':')[1]);
-  const broker = await startAdvertisingBroker({ host: '127.0.0.1', port });
-  const settings = { brokers: [broker.address], clientId: 'unit', tls: null, sasl: null };
-  const enough = { connectTimeoutMs: 2_000, requestTimeoutMs: 4_000 };
-  const target = makeKafkaTarget(settings, { ...kafkaTargetDefaults, ...enough, clock, topics: [] });
-  await target.open();
-  await target.open();
-  expect(epochs).toEqual([]);
-  await target.close();
-  await Promise.all([broker.close(), coordinator.close()]);
-});
+  /** A target whose coordinator gives out these, one after another. */
+  async function given(epochs: number[], connectTimeoutMs = 2_000) {
+    const coordinator = await startAdvertisingBroker({ host: '127.0.0.1', port: 1 }, { epochs });
+    const port = Number(coordinator.address.split(':')[1]);
+    const broker = await startAdvertisingBroker({ host: '127.0.0.1', port });
+    const settings = { brokers: [broker.address], clientId: 'unit', tls: null, sasl: null };
+    const enough = { connectTimeoutMs, requestTimeoutMs: 4_000 };
+    const target = makeKafkaTarget(settings, { ...kafkaTargetDefaults, ...enough, clock, topics: [] });
+    closing.push(() => target.close(), broker.close, coordinator.close);
+    return { target, address: broker.address };
+  }
 
-test('where no newer epoch is given out that is told, and it is not asked for without a pause', async () => {
-  const epochs = Array.from({ length: 1_000 }, () => 3);
-  const coordinator = await startAdvertisingBroker({ host: '127.0.0.1', port: 1 }, { epochs });
-  const port = Number(coordinator.address.split(':')[1]);
-  const broker = await startAdvertisingBroker({ host: '127.0.0.1', port });
-  const settings = { brokers: [broker.address], clientId: 'unit', tls: null, sasl: null };
-  const enough = { connectTimeoutMs: 1_500, requestTimeoutMs: 4_000 };
-  const target = makeKafkaTarget(settings, { ...kafkaTargetDefaults, ...enough, clock, topics: [] });
-  await target.open();
-  await expect(target.open()).rejects.toThrow(
-    `Kafka cannot be used at ${broker.address}: the epoch that is given out for the transactional id unit-relay-0 was taken before`,
-  );
-  expect(epochs.length).toBeGreaterThan(500);
-  await target.close();
-  await Promise.all([broker.close(), coordinator.close()]);
+  test('one that this process has had is asked for again until it is newer', async () => {
+    const epochs = [3, 2, 3, 4, 9];
+    const { target } = await given(epochs);
+    await target.open();
+    expect(epochs).toEqual([2, 3, 4, 9]);
+    await target.open();
+    expect(epochs).toEqual([9]);
+  });
+
+  test('those of a cluster that was made anew, which begin at 0 for the same id, are passed within one opening', async () => {
+    const epochs = [30, ...Array.from({ length: 32 }, (_unused, epoch) => epoch)];
+    const { target } = await given(epochs);
+    await target.open();
+    await target.open();
+    expect(epochs).toEqual([]);
+  });
+
+  test('where none is newer that is told, and it is not asked for without a pause', async () => {
+    const epochs = Array.from({ length: 1_000 }, () => 3);
+    const { target, address } = await given(epochs, 1_500);
+    await target.open();
+    await expect(target.open()).rejects.toThrow(
+      `Kafka cannot be used at ${address}: the epoch that is given out for the transactional id unit-relay-0 was taken before`,
+    );
+    expect(epochs.length).toBeGreaterThan(500);
+  });
 });
 
 describe('a Kafka that says nothing', () => {
