@@ -63,7 +63,7 @@ describe('of the epochs that a coordinator gives out', () => {
   });
 
   test('those of a cluster that was made anew, which begin at 0 for the same id, are passed within one opening', async () => {
-    const epochs = [30, ...Array.from({ length: 32 }, (_unused, epoch) => epoch)];
+    const epochs = [70, ...Array.from({ length: 72 }, (_unused, epoch) => epoch)];
     const { target } = await given(epochs);
     await target.open();
     await target.open();
