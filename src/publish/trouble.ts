@@ -20,7 +20,7 @@ export interface Trouble {
   over(): void;
   /** Does nothing where there is trouble already. */
   began(sinceMs: number, detail: string): void;
-  /** Another failure: nothing is tried until a time that grows with the failures in a row, once it is told also beyond 2 s. */
+  /** Another failure: nothing is tried until a time that grows with the failures in a row, once it is told also beyond 2.5 s. */
   pause(bounds: BackoffBounds, detail: string): void;
   /** Nothing is tried for so long. */
   wait(forMs: number): void;
