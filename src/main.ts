@@ -116,7 +116,8 @@ async function begin(loaded: LoadedSettings, parts: Parts, around?: Around): Pro
     );
   }
   const { worker, own } = parts;
-  const subscribing = (worker ?? own!).subscribing;
+  const by = worker ?? own!;
+  const { subscribing } = by;
   // Of a worker it runs already.
   if (worker === null) await subscribing.start(null);
   if (settings.role !== 'worker') {
@@ -124,7 +125,7 @@ async function begin(loaded: LoadedSettings, parts: Parts, around?: Around): Pro
     if (takesConsents(settings))
       parts.webhook.mount('/connect', (worker?.connecting ?? own!).routes(observer));
   }
-  const operated = { store: opened, observer, health, worker, own, connectionsMax: allowed.operations };
+  const operated = { store: opened, observer, health, by, connectionsMax: allowed.operations };
   parts.operations = operationsOf(loaded, operated);
   return listen(settings, parts.webhook, parts.operations);
 }

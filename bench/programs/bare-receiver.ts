@@ -6,7 +6,11 @@ import { makeWebhookServer } from '../../src/webhook/server';
 import { webhookOptions } from '../../src/wire/options';
 
 const { settings } = loadSettings('serve');
-const server = makeWebhookServer(webhookOptions(settings), {
+const secrets = {
+  authorizationValues: () => settings.webhookAuthorization ?? [],
+  tokens: () => settings.webhookTokens ?? [],
+};
+const server = makeWebhookServer(webhookOptions(settings, secrets), {
   accept: async () => ({ deliveryId: 'd0', repeated: false, idReused: false, due: 1, probes: false }),
   clock: systemClock,
   refused: () => {},

@@ -39,7 +39,7 @@ export const processDoors: CommandDoors = {
     const { makeLoneSync } = require('../wire/lone-sync') as typeof LoneSync;
     const sync = makeLoneSync(loaded, store);
     return {
-      api: apiOf(loaded, store, null, null, { own, sync: sync.door, replay: sync.replay, standIn }),
+      api: apiOf(loaded, store, { own, sync: sync.door, replay: sync.replay, standIn }),
       async close() {
         await own.close();
         await sync.close();

@@ -25,7 +25,6 @@ import { shellWord } from '../model/shell-word';
 import type { Store } from '../model/store';
 import type { SubscriptionsApi } from '../model/subscription';
 import type { SyncView, SyncWanted } from '../model/sync';
-import { noProvider } from './provider-api';
 import { structuredEvent } from './structured-event';
 
 /** What is shown of an alert. */
@@ -73,8 +72,7 @@ export interface ApiDoors {
   /** Throws `command.refused` in a receiver that knows no sink. */
   testAlerts(): Promise<AlertTestLine[]>;
   config(): ConfigView;
-  /** null: this process cannot ask the provider. */
-  provider: ProviderApi | null;
+  provider: ProviderApi;
   /** null in a receiver, which asks the provider nothing. Throws `command.refused` while another is under way. */
   sync: {
     begin(wanted: SyncWanted): SyncView | Promise<SyncView>;
@@ -86,10 +84,8 @@ export interface ApiDoors {
     view(startedAt: string | null): ReplayView;
   } | null;
   sandbox(): Promise<SandboxView>;
-  /** null: this process knows nothing of connections. */
-  connections: ConnectionsApi | null;
-  /** null: this process knows nothing of subscriptions. */
-  subscriptions: SubscriptionsApi | null;
+  connections: ConnectionsApi;
+  subscriptions: SubscriptionsApi;
 }
 
 /**
@@ -98,7 +94,7 @@ export interface ApiDoors {
  */
 export function makeApi(doors: ApiDoors): Api {
   const { store, rejudge, released, probeNow, check, config, testAlerts } = doors;
-  const { provider, connections, sync, replay, sandbox } = doors;
+  const { provider, connections, subscriptions, sync, replay, sandbox } = doors;
   const organization = async (id: string): Promise<OrganizationView> => {
     const found = await store.findOrganization(id);
     if (found === null) return notFound('organization', id);
@@ -154,9 +150,9 @@ export function makeApi(doors: ApiDoors): Api {
     ledger: async () => ledgerView(await store.ledger()),
     check,
     config: async () => config(),
-    connections: connections ?? noConnections,
-    subscriptions: doors.subscriptions ?? noSubscriptions,
-    provider: provider ?? noProvider(),
+    connections,
+    subscriptions,
+    provider,
     startSync: async (wanted) => (sync ?? noSyncs()).begin(wanted),
     sync: async (startedAt) => (sync ?? noSyncs()).view(startedAt),
     startReplay: async (wanted) => (replay ?? noReplays()).begin(wanted),
@@ -204,7 +200,7 @@ async function forget(
   const alone = seeing.filter(({ organizations }) => organizations.length === 1);
   const revoked: ForgottenView['revoked'] = [];
   for (const { connectionId } of alone) {
-    const { id: connection, state: _, ...left } = await (connections ?? noConnections).revoke(connectionId);
+    const { id: connection, state: _, ...left } = await connections.revoke(connectionId);
     revoked.push({ connection, ...left });
   }
   const forgotten = await forget(id);
@@ -212,18 +208,6 @@ async function forget(
   const seenBy = seeing.filter((one) => !alone.includes(one)).map(({ connectionId }) => connectionId);
   return { id, state: 'forgotten', discarded: forgotten.discarded, ended, revoked, seenBy };
 }
-
-async function refuseConnections(): Promise<never> {
-  throw new Problem('command.refused', 'this process knows nothing of connections');
-}
-
-const noConnections: ConnectionsApi = {
-  list: refuseConnections,
-  revoke: refuseConnections,
-  ask: refuseConnections,
-  consent: refuseConnections,
-  answer: refuseConnections,
-};
 
 function noSyncs(): never {
   throw new Problem(
@@ -235,24 +219,6 @@ function noSyncs(): never {
 function noReplays(): never {
   throw new Problem('command.refused', 'a receiver sends nothing: TRAMLINE_URL must name a worker');
 }
-
-async function refuseSubscriptions(): Promise<never> {
-  throw new Problem('command.refused', 'this process knows nothing of subscriptions');
-}
-
-// biome-ignore lint/correctness/useYield: it throws before its first line.
-async function* refuseSubscriptionList(): AsyncGenerator<never> {
-  await refuseSubscriptions();
-}
-
-const noSubscriptions: SubscriptionsApi = {
-  list: refuseSubscriptionList,
-  create: refuseSubscriptions,
-  renew: refuseSubscriptions,
-  end: refuseSubscriptions,
-  delivery: refuseSubscriptions,
-  setDelivery: refuseSubscriptions,
-};
 
 function alertView(alert: ShownAlert): AlertView {
   const { name, severity, state, startsAtMs, resolvedAtMs, labels, annotations, notTold } = alert;
@@ -276,8 +242,8 @@ function ledgerView(ledger: Ledger): LedgerView {
 }
 
 /** Where nobody consented, that is why nothing is known. Throws `provider.action-required`; not where consents are unknown. */
-async function expectConsent(connections: ConnectionsApi | null): Promise<void> {
-  const some = await connections?.list({ limit: 1, after: null }).catch((error: unknown) => {
+async function expectConsent(connections: ConnectionsApi): Promise<void> {
+  const some = await connections.list({ limit: 1, after: null }).catch((error: unknown) => {
     // A process without what consents take, such as a receiver without keys, knows nothing of them.
     if (isProblem(error, 'settings.invalid')) return undefined;
     throw error;

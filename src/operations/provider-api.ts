@@ -117,30 +117,6 @@ export function makeProviderApi(doors: ProviderApiDoors): ProviderApi {
   };
 }
 
-/** For a process that cannot ask the provider: each of its calls throws `provider.unavailable`. */
-export function noProvider(): ProviderApi {
-  const refuse = async (): Promise<never> => {
-    throw new Problem('provider.unavailable', 'this process does not ask the provider: a worker does');
-  };
-  // biome-ignore lint/correctness/useYield: it throws before its first line.
-  async function* refuseList(): AsyncGenerator<never> {
-    await refuse();
-  }
-  return {
-    equipment: refuseList,
-    equipmentRecord: refuse,
-    createEquipment: refuse,
-    updateEquipment: refuse,
-    reference: refuseList,
-    fieldOperations: refuseList,
-    fieldOperation: refuse,
-    measurements: refuse,
-    files: refuseList,
-    file: refuse,
-    fileContent: refuse,
-  };
-}
-
 async function viewed<View>(line: RawListed, judge: Judge<View>): Promise<Listed<View>> {
   if ('fault' in line) return { fault: listingFaultOf(line.fault) };
   const { item } = line;

@@ -17,10 +17,8 @@ export interface OperationsParts {
   store: Store;
   observer: Observer;
   health: Health;
-  /** null in a receiver, which cannot ask the provider. */
-  worker: Worker | null;
-  /** Of a process without a worker. */
-  own: OwnProvider | null;
+  /** Who works here; in a receiver, which reads nothing, what it has of its own. */
+  by: Worker | OwnProvider;
   /** Of this listener. */
   connectionsMax: number;
 }
@@ -30,10 +28,10 @@ export interface OperationsParts {
  * Bounds as `apiOf` does.
  */
 export function operationsOf(loaded: LoadedSettings, parts: OperationsParts): OperationsServer {
-  const { observer, health, own } = parts;
-  const alone = own === null ? null : { own, sync: null, replay: null, standIn: null };
+  const { observer, health, by } = parts;
+  const answering = 'pipeline' in by ? by : { own: by, sync: null, replay: null, standIn: null };
   const doors = {
-    api: apiOf(loaded, parts.store, parts.worker, (alert) => observer.log.alert(alert), alone),
+    api: apiOf(loaded, parts.store, answering, (alert) => observer.log.alert(alert)),
     health,
     metricsText: () => observer.metricsText(),
     token: loaded.settings.operationsToken,

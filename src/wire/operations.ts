@@ -34,7 +34,7 @@ import type * as Topics from './topics';
 /** So long a probe on demand is waited for. */
 const probeWaitMs = 5000;
 
-/** What a command has that runs beside no service. */
+/** What a process has that is no worker: a receiver, or a command beside no service. */
 export interface Alone {
   own: OwnProvider;
   sync: ApiDoors['sync'];
@@ -44,18 +44,18 @@ export interface Alone {
 }
 
 /**
- * The API on an opened store; `worker` and `writeAlert` are what a running service has beside it. A check of
+ * The API on an opened store, by who works here; `writeAlert` is what a running service has beside it. A check of
  * Alertmanagers takes at most 3 s.
  */
 export function apiOf(
   loaded: LoadedSettings,
   store: Store,
-  worker: Worker | null,
+  by: Worker | Alone,
   writeAlert: ((alert: Alert) => void) | null = null,
-  alone: Alone | null = null,
 ): Api {
   const { settings } = loaded;
-  const own = worker ?? alone?.own ?? null;
+  const [worker, alone] = 'own' in by ? [null, by] : [by, null];
+  const { subscribing, clockOffsetMs } = 'own' in by ? by.own : by;
   const kafka = worker === null ? kafkaSettings(settings) : worker.kafka;
   const standIn = alone?.standIn ?? null;
   // As the metric counts: where no worker ever stood beside a receiver, for as long as that runs.
@@ -67,9 +67,9 @@ export function apiOf(
   };
   const ownCheck = standIn?.hasConnections === false ? null : (alone?.own.check ?? null);
   return makeApi({
-    ...(worker === null ? ofNoWorker(settings, store, alone) : ofWorker(settings, store, worker)),
+    ...('own' in by ? ofNoWorker(settings, store, by) : ofWorker(settings, store, by)),
     store,
-    rejudge: rejudgeBy(settings, own?.subscribing.book),
+    rejudge: rejudgeBy(settings, subscribing.book),
     async probeNow(organizationId) {
       if (!(await store.requestProbe(organizationId, true))) return false;
       worker?.pipeline.probes.wake();
@@ -86,7 +86,7 @@ export function apiOf(
           standIn === null ? unattendedMs : null,
         ),
         kafka: kafkaDoor(settings, kafka, standIn?.isKnown === false ? null : store, store),
-        clockOffsetMs: own?.clockOffsetMs ?? (() => null),
+        clockOffsetMs,
       }),
     listAlerts: makeListAlerts(settings, store, worker, unattendedMs),
     testAlerts: () => testAlerts(settings, writeAlert),
@@ -134,18 +134,18 @@ function ofWorker(settings: Settings, store: Store, worker: Worker): WorkDoors {
   };
 }
 
-/** Of a receiver, and of a command beside no service: what it has itself, as far as it has it. */
-function ofNoWorker(settings: Settings, store: Store, alone: Alone | null): WorkDoors {
+/** Of a receiver, and of a command beside no service: what it has itself. */
+function ofNoWorker(settings: Settings, store: Store, { own, sync, replay }: Alone): WorkDoors {
   return {
     released() {},
     forget: (organizationId) => store.forgetOrganization(organizationId),
     manageUrl: () => null,
-    endConnection: async (organizationId) => (await alone?.own.end(organizationId)) ?? false,
-    connections: alone?.own.connections ?? null,
-    subscriptions: alone?.own.subscribing.api ?? null,
-    provider: alone?.own.api ?? null,
-    sync: alone?.sync ?? null,
-    replay: alone?.replay ?? null,
+    endConnection: own.end,
+    connections: own.connections,
+    subscriptions: own.subscribing.api,
+    provider: own.api,
+    sync,
+    replay,
     async sandbox() {
       const meter = meterOf(settings, store, () => {}, systemClock);
       await meter.look();
@@ -154,8 +154,7 @@ function ofNoWorker(settings: Settings, store: Store, alone: Alone | null): Work
   };
 }
 
-/** `book`: the secrets that may change while the process runs; those of the settings when left out. */
-function rejudgeBy(settings: Settings, book?: SecretBook): ApiDoors['rejudge'] {
+function rejudgeBy(settings: Settings, book: SecretBook): ApiDoors['rejudge'] {
   const { eventTypes, ...webhook } = webhookOptions(settings, book);
   return makeRejudge(eventTypes, () => [
     ...webhook.tokens().map(({ token }) => token),

@@ -224,13 +224,10 @@ export function topicsOf(settings: Settings): string[] {
   return kinds.map((kind) => topicOf(settings.kafkaTopicPrefix, kind));
 }
 
-/** `book`: the secrets that may change while the process runs; those of the settings when left out. */
+/** `book`: the secrets that may change while the process runs. */
 export function webhookOptions(
   settings: Settings,
-  book: Pick<WebhookSettings, 'authorizationValues' | 'tokens'> = {
-    authorizationValues: () => settings.webhookAuthorization ?? [],
-    tokens: () => settings.webhookTokens ?? [],
-  },
+  book: Pick<WebhookSettings, 'authorizationValues' | 'tokens'>,
 ): WebhookSettings {
   const kinds = settings.webhookAuth;
   const hmacSecrets = settings.webhookHmacSecrets ?? [];

@@ -3,7 +3,6 @@
 import request from 'supertest';
 import type { Api } from '../../../src/model/api';
 import type { RawFault } from '../../../src/model/provider-data';
-import { noProvider } from '../../../src/operations/provider-api';
 import { makeOperationsServer } from '../../../src/operations/server';
 import { faultOfAnswer } from '../../support/openapi';
 import {
@@ -21,9 +20,9 @@ beforeEach(() => {
   faults = [];
 });
 
-function serve(api = provider.api) {
+function serve() {
   return makeOperationsServer({
-    api: { provider: api } as Api,
+    api: { provider: provider.api } as Api,
     health: { live: () => ({ status: 'live' }), ready: async () => ({ status: 'ready' }) },
     metricsText: async () => '',
     token: null,
@@ -31,8 +30,8 @@ function serve(api = provider.api) {
   });
 }
 
-async function ask(method: 'get' | 'post' | 'head', address: string, api = provider.api) {
-  const answer = await request(serve(api).app)[method](address).buffer(true);
+async function ask(method: 'get' | 'post' | 'head', address: string) {
+  const answer = await request(serve().app)[method](address).buffer(true);
   const mediaType = String(answer.headers['content-type'] ?? '');
   const body: unknown =
     mediaType.includes('/json') || mediaType.includes('+json')
@@ -200,24 +199,5 @@ test.each([
 test('an id that nothing has is not found, however long', async () => {
   for (const address of ['/api/equipment/', '/api/files/', '/api/field-operations/']) {
     expect((await ask('get', address + 'x'.repeat(257))).status).toBe(404);
-  }
-});
-
-test('a process that does not ask the provider says so on every route', async () => {
-  const api = noProvider();
-  for (const [method, address] of [
-    ['get', '/api/equipment'],
-    ['get', '/api/equipment/7'],
-    ['post', '/api/equipment/7?name=x'],
-    ['get', '/api/equipment-types'],
-    ['get', '/api/field-operations'],
-    ['get', '/api/field-operations/7/measurements'],
-    ['get', '/api/files'],
-    ['get', '/api/files/f1/content'],
-  ] as const) {
-    expect(await ask(method, address, api)).toMatchObject({
-      status: 503,
-      body: { code: 'operations.provider-unavailable', detail: expect.stringContaining('a worker does') },
-    });
   }
 });

@@ -13,6 +13,8 @@ import { makeOperationsServer, type OperationsServer } from '../../../src/operat
 import { idleView } from '../../../src/sync/progress';
 import { Secret } from '../../../src/tools/secret';
 import { faultOfAnswer, readOpenApi } from '../../support/openapi';
+import { makeScriptedProvider } from '../../support/scripted-provider';
+import { makeScriptedSubscriptions } from '../../support/scripted-subscriptions';
 import { makeSampleStore, organizations, rejudge, type SampleStore } from './sample-store';
 
 const lines: CheckLine[] = (
@@ -80,7 +82,7 @@ function open(token: Secret | null = null): OperationsServer {
         PORT: { value: 8080, from: 'default' },
         OPERATIONS_TOKEN: { value: 'set', from: 'file', path: '/t' },
       }),
-      provider: null,
+      provider: makeScriptedProvider().api,
       sync: { begin: () => idleView(), view: idleView },
       replay: {
         begin: async (wanted) => {
@@ -91,7 +93,7 @@ function open(token: Secret | null = null): OperationsServer {
       },
       sandbox: async () => ({ plan: 'production', limits: [] }),
       connections: sample.connections,
-      subscriptions: null,
+      subscriptions: makeScriptedSubscriptions().api,
     }),
     health: { live: () => ({ status: 'live' }), ready: async () => ready },
     metricsText: async () => '# nothing\n',

@@ -17,13 +17,24 @@ afterEach(() => void jest.restoreAllMocks());
 
 const settings = loadSettings('command', {});
 const writeAlert = () => {};
+/** What answers where no worker is. */
+const alone = {
+  own: {
+    check: async () => ({ detail: 'answers', next: null }),
+    clockOffsetMs: () => null,
+    subscribing: { book: {} },
+  } as unknown as OwnProvider,
+  sync: null,
+  replay: null,
+  standIn: null,
+};
 
 /** What is listed and checked where the lease of whoever evaluates is free for so long, by a process that runs for a minute. */
 async function told(freeMs: number | null, write: typeof writeAlert | null) {
   jest.spyOn(performance, 'now').mockReturnValue(60_000);
   const beganMs = Date.now() - 60_000;
   const store = { leaseFreeMs: async () => freeMs, listAlerts: async () => [], ready: async () => {} };
-  const api = apiOf(settings, store as unknown as Store, null, write);
+  const api = apiOf(settings, store as unknown as Store, alone, write);
   const checked = (await api.check()).find(({ name }) => name === 'alerts');
   const alerts = (await api.alerts()).map(({ name, since }) => [
     name,
@@ -37,7 +48,7 @@ test('of a store that can be read and takes no writes nobody is known to be miss
     throw new Problem('store.unavailable', 'database or disk is full');
   };
   const store = { leaseFreeMs: async () => 60_000, listAlerts: async () => [anAlert()], ready: away };
-  const api = apiOf(settings, store as unknown as Store, null, writeAlert);
+  const api = apiOf(settings, store as unknown as Store, alone, writeAlert);
   const description = expect.stringMatching(/^The store takes no writes\. .* was saved before that\.$/);
   expect(await api.alerts()).toMatchObject([
     { name: 'TramlineStoreUnavailable', state: 'firing', annotations: { description } },
@@ -52,7 +63,7 @@ test('of a store that can be read and takes no writes nobody is known to be miss
 
 test('what answers is made without a report of the process, which waits for what the store is at', () => {
   const reported = jest.spyOn(process.report, 'getReport');
-  apiOf(settings, {} as Store, null);
+  apiOf(settings, {} as Store, alone);
   expect(reported).not.toHaveBeenCalled();
 });
 
@@ -65,7 +76,7 @@ test('a store that has grown to its bound is told in a sentence, with the settin
     leaseFreeMs: ok,
   };
   const bounded = loadSettings('command', { STORE_BYTES_MAX: '1073741824' });
-  const lines = await apiOf(bounded, store as unknown as Store, null).check();
+  const lines = await apiOf(bounded, store as unknown as Store, alone).check();
   expect(lines.find(({ name }) => name === 'store')).toMatchObject({
     state: 'failed',
     detail: 'it has grown to the 1073741824 bytes of STORE_BYTES_MAX: deliveries are answered 503',
@@ -90,15 +101,14 @@ test('a store that hangs fails in its own line alone: what only it knows is left
     clockOffsetMs: () => null,
     connecting: {},
     kafka: kafkaSettings(named.settings),
-    subscribing: {},
+    subscribing: { book: {} },
   } as unknown as Worker;
   // A command beside no service reads the connections first, and without brokers asks what the store knows of Kafka.
   const keyed = loadSettings('command', { ENCRYPTION_KEYS: `k1:${Buffer.alloc(32, 1).toString('base64')}` });
   const mute = new Proxy({} as Store, { get: () => never });
   const own = makeOwnProvider(keyed.settings, mute);
-  const alone = { own, sync: null, replay: null, standIn: null };
   const [ofWorker, ofCommand] = await Promise.all(
-    [apiOf(named, store, worker), apiOf(keyed, mute, null, null, alone)].map(async (api) => {
+    [apiOf(named, store, worker), apiOf(keyed, mute, { ...alone, own })].map(async (api) => {
       const lines = await api.check();
       return new Map(lines.map(({ name, state, detail }) => [name, `${state}: ${detail}`]));
     }),
@@ -127,7 +137,7 @@ test('a worker whose alerts could not be written tells what it remembers', async
     conditions: () => [],
     connecting: {},
     kafka: null,
-    subscribing: {},
+    subscribing: { book: {} },
   } as unknown as Worker;
   const names = (await apiOf(settings, store as unknown as Store, worker).alerts()).map(({ name }) => name);
   expect(names).toEqual(['TramlineStoreUnavailable', anAlert().name]);
@@ -141,7 +151,7 @@ test('a check asks a store for all of its work, and is told what deliveries do w
     listAlerts: async () => [],
     leaseFreeMs: async () => 0,
   };
-  const lines = await apiOf(settings, store as unknown as Store, null).check();
+  const lines = await apiOf(settings, store as unknown as Store, alone).check();
   expect(lines.find(({ name }) => name === 'store')).toMatchObject({
     state: 'failed',
     detail: 'another session locks the table outbox',
@@ -158,7 +168,7 @@ test('beside no service nothing was ever told, and nobody is missed', async () =
 });
 
 test('what a receiver cannot do it refuses with who can', async () => {
-  const api = apiOf(settings, {} as Store, null, writeAlert);
+  const api = apiOf(settings, {} as Store, alone, writeAlert);
   const asked = [
     () => api.sync(null),
     () => api.startSync({ organizationId: null, full: true }),
@@ -175,7 +185,7 @@ test('where events and pages go a receiver that was not told leaves to a worker,
       ready: async () => {},
       topicEnds: async () => [],
     };
-    return apiOf(loadSettings('command', more), store as unknown as Store, null, writeAlert);
+    return apiOf(loadSettings('command', more), store as unknown as Store, alone, writeAlert);
   };
   const saidBy = async (more: Record<string, string>) =>
     (await apiWith(more).check()).filter(({ name }) => ['kafka', 'sinks'].includes(name));
@@ -207,9 +217,9 @@ describe('while the store does not answer', () => {
       clockOffsetMs: () => null,
       connecting: {},
       kafka: null,
-      subscribing: {},
+      subscribing: { book: {} },
     }) as unknown as Worker;
-  const listed = (worker: Worker | null) => apiOf(settings, store, worker, writeAlert).alerts();
+  const listed = (worker: Worker | null) => apiOf(settings, store, worker ?? alone, writeAlert).alerts();
 
   test('the alert that pages for it is listed by every process, with what to do', async () => {
     const begunMs = Date.now() - 60_000;
@@ -238,7 +248,7 @@ describe('while the store does not answer', () => {
   test('a check warns where it is not known what the sinks took, and names what would tell', async () => {
     const paging = loadSettings('command', { PAGERDUTY_ROUTING_KEY: 'R'.repeat(32) });
     const ready = { ...store, ready: away } as unknown as Store;
-    const lines = await apiOf(paging, ready, null, writeAlert).check();
+    const lines = await apiOf(paging, ready, alone, writeAlert).check();
     expect(lines.find(({ name }) => name === 'sinks')).toMatchObject({
       state: 'warning',
       detail: expect.stringMatching(
@@ -289,7 +299,7 @@ test('a check of the provider tells a client key that is refused and reads witho
     clockOffsetMs,
     connecting: {},
     kafka: null,
-    subscribing: {},
+    subscribing: { book: {} },
   } as unknown as Worker;
   const lineOf = async (...alerts: Alert[]) => {
     const store = { leaseFreeMs: async () => 0, listAlerts: async () => alerts, ready: async () => {} };
@@ -326,10 +336,9 @@ test('a check of a receiver that has nothing to ask the provider with leaves tha
   const checkOf = async (more: Record<string, string>) => {
     const loaded = loadSettings('command', { ROLE: 'receiver', ...more });
     const check = () => Promise.reject(new Error('was asked'));
-    const own = { check, clockOffsetMs: () => null, subscribing: {} };
+    const own = { ...alone.own, check };
     const store = { leaseFreeMs: async () => 0, listAlerts: async () => [], ready: async () => {} };
-    const alone = { own: own as unknown as OwnProvider, sync: null, replay: null, standIn: null };
-    const lines = await apiOf(loaded, store as unknown as Store, null, writeAlert, alone).check();
+    const lines = await apiOf(loaded, store as unknown as Store, { ...alone, own }, writeAlert).check();
     return lines.find(({ name }) => name === 'provider');
   };
   expect(await checkOf({})).toMatchObject({ state: 'skipped', detail: expect.stringContaining('a worker') });
