@@ -5,7 +5,7 @@
  */
 import type { Alert, AlertInputs, Condition, Told } from '../model/alert';
 import type { Alerts } from '../model/store';
-import type { Clock } from '../tools/clock';
+import { type Clock, endsWithin } from '../tools/clock';
 import { type AlertBook, makeAlertBook } from './alert-book';
 import { platformNames } from './catalogue';
 import { converge } from './converge';
@@ -167,7 +167,7 @@ export function makeAlerting(parts: AlertingParts): Alerting {
     const offers = stoodStill && !(await leader.confirm(own)).leads ? [] : decided;
     const posts = offers.map(({ lane, due }) => lane.post(due.map(toldOf)));
     if (posts.length > 0) {
-      await someOf(posts, clock);
+      await endsWithin(Promise.all(posts), sinkWaitMsMax, clock);
       const recorded = record(alerts, collect());
       await book.save(
         recorded,
@@ -247,13 +247,6 @@ function offersOf(
 /** With whom it is to be told to: also those that are not ready, which are told of its end where it comes first. */
 function offeredToAll(lanes: Lane[], alert: Alert, nowMs: number): Alert {
   return lanes.reduce((told, { sink }) => offeredTo(sink.name, told, nowMs), alert);
-}
-
-/** Waits until all posts are answered, or for as long as a round may wait. */
-async function someOf(posts: Promise<void>[], clock: Clock): Promise<void> {
-  const answered = new AbortController();
-  await Promise.race([Promise.all(posts), clock.wait(sinkWaitMsMax, answered.signal)]);
-  answered.abort();
 }
 
 /**

@@ -3,7 +3,6 @@
  * ledger does not add up, 130 when it is interrupted before that; nothing of it stays on the disk in either case. With
  * `--json` the story goes to standard error, and the ledger is what is printed.
  */
-import { setTimeout as delay } from 'node:timers/promises';
 import { type Command, InvalidArgumentError } from 'commander';
 import pico from 'picocolors';
 import { makePager, type Pager } from '../demo/pager';
@@ -11,6 +10,7 @@ import { reckon } from '../demo/reckoning';
 import { setStage } from '../demo/stage';
 import { type Scene, tellStory } from '../demo/story';
 import { makeTeller } from '../demo/tell';
+import { endsWithin, systemClock } from '../tools/clock';
 import { createDeclaredTopics } from '../wire/topics';
 import { exitCodes } from './exit-code';
 
@@ -61,7 +61,7 @@ async function demo({ kafka, stay, json }: DemoOptions): Promise<number> {
   const stage = await Promise.race([setting, interrupted]);
   if (stage === 'interrupted') {
     const ended = setting.then((set) => set.close()).catch(() => {});
-    await Promise.race([ended, delay(setupEndMsMax)]);
+    await endsWithin(ended, setupEndMsMax, systemClock);
     process.exit(exitCodes.interrupted);
   }
   try {

@@ -4,6 +4,7 @@
  */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { Meter } from '@opentelemetry/api';
+import { endsWithin, systemClock } from '../tools/clock';
 import type { Gauges, Place } from './lines';
 
 /** The timer that measures the event loop's delay; its own interval is in what it measures. */
@@ -132,9 +133,7 @@ function makeAsk(gauges: Gauges) {
 
 /** null where it takes longer. */
 async function inTime<Answer>(work: Promise<Answer>, withinMs: number): Promise<Answer | null> {
-  const late = Promise.withResolvers<null>();
-  const overdue = setTimeout(() => late.resolve(null), withinMs);
-  return Promise.race([work, late.promise]).finally(() => clearTimeout(overdue));
+  return (await endsWithin(work, withinMs, systemClock)) ? work : null;
 }
 
 function gaugesOf(meter: Meter) {

@@ -3,6 +3,7 @@
  * write, and whether the process still takes work. Neither Kafka nor the provider counts: restarting cures nothing
  * there.
  */
+import { endsWithin, systemClock } from '../tools/clock';
 
 export interface Health {
   live(): { status: 'live' };
@@ -16,8 +17,8 @@ export interface Health {
 
 const readyMsMax = 1000;
 
-/** `askStore` rejects, or does not answer, while deliveries cannot be stored. */
-export function makeHealth(askStore: () => Promise<void>, timeoutMs: number = readyMsMax): Health {
+/** `askStore` rejects, or does not answer, while deliveries cannot be stored: it is waited for 1 s. */
+export function makeHealth(askStore: () => Promise<void>): Health {
   let state: 'starting' | 'started' | 'draining' = 'starting';
   let asking: Promise<boolean> | null = null;
   return {
@@ -28,8 +29,9 @@ export function makeHealth(askStore: () => Promise<void>, timeoutMs: number = re
       asking ??= ask(askStore).finally(() => {
         asking = null;
       });
-      const answered = await within(asking, timeoutMs);
-      return answered ? { status: 'ready' } : { status: 'not-ready', reason: 'store' };
+      const answer = asking;
+      const isStored = (await endsWithin(answer, readyMsMax, systemClock)) && (await answer);
+      return isStored ? { status: 'ready' } : { status: 'not-ready', reason: 'store' };
     },
     markStarted: () => {
       if (state === 'starting') state = 'started';
@@ -48,14 +50,4 @@ async function ask(askStore: () => Promise<void>): Promise<boolean> {
     // Why is told where the store is used; here only whether.
     return false;
   }
-}
-
-function within(answer: Promise<boolean>, timeoutMs: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(() => resolve(false), timeoutMs);
-    void answer.then((value) => {
-      clearTimeout(timer);
-      resolve(value);
-    });
-  });
 }

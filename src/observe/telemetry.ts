@@ -8,6 +8,7 @@ import { PrometheusSerializer } from '@opentelemetry/exporter-prometheus';
 import { resourceFromAttributes } from '@opentelemetry/resources';
 import { type IMetricReader, MeterProvider, type ResourceMetrics } from '@opentelemetry/sdk-metrics';
 import type { Sampler } from '@opentelemetry/sdk-trace-base';
+import { endsWithin, systemClock } from '../tools/clock';
 import type * as ExportMetrics from './export-metrics';
 import type { MetricsExport } from './export-metrics';
 import { makeHistograms } from './histograms';
@@ -77,12 +78,7 @@ export function startTelemetry(
     },
     shutdown: async (withinMs = shutdownMsMax) => {
       const ended = Promise.allSettled([provider.shutdown(), tracing?.shutdown()]);
-      let timer: NodeJS.Timeout | undefined;
-      const late = new Promise<void>((resolve) => {
-        timer = setTimeout(resolve, Math.min(withinMs, shutdownMsMax));
-      });
-      await Promise.race([ended, late]);
-      clearTimeout(timer);
+      await endsWithin(ended, Math.min(withinMs, shutdownMsMax), systemClock);
     },
   };
 }

@@ -5,6 +5,7 @@
 
 import type { CheckLine, CheckName } from '../model/api';
 import { isProblem } from '../model/problem';
+import { endsWithin, systemClock } from '../tools/clock';
 
 export interface CheckDoors {
   /** Sentences that begin with the setting's name: what serving misses, and what is probably not meant. */
@@ -206,13 +207,7 @@ function messageOf(error: unknown): string {
 }
 
 async function within<Said>(door: () => Promise<Said>, timeoutMs: number): Promise<Said> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error(`no answer within ${timeoutMs / 1000} s`)), timeoutMs);
-  });
-  try {
-    return await Promise.race([door(), late]);
-  } finally {
-    clearTimeout(timer);
-  }
+  const asked = door();
+  if (await endsWithin(asked, timeoutMs, systemClock)) return asked;
+  throw new Error(`no answer within ${timeoutMs / 1000} s`);
 }

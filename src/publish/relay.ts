@@ -6,6 +6,7 @@
  */
 import type { OutboxRow } from '../model/event';
 import type { HeldPartition, Outbox } from '../model/store';
+import { endsWithin } from '../tools/clock';
 import { type CatchUp, makeCatchUp } from './catch-up';
 import { type HeldBack, makeHeldBack } from './held-back';
 import { type KnownFaults, makeKnownFaults, type Told } from './known-faults';
@@ -111,9 +112,7 @@ class OutboxRelay implements Relay {
   async close(withinMs = Number.POSITIVE_INFINITY): Promise<void> {
     this.closing.abort('closing');
     const { clock, closeWithinMs } = this.options;
-    const ended = new AbortController();
-    await Promise.race([this.turn, clock.wait(Math.min(closeWithinMs, withinMs), ended.signal)]);
-    ended.abort();
+    await endsWithin(this.turn, Math.min(closeWithinMs, withinMs), clock);
     // Whatever still runs fails now, and is sent again by whoever leads next.
     await this.target.close();
     await this.turn;

@@ -1,6 +1,8 @@
 // Probes decide whether a process is restarted or left without work; each answer has one cause.
 import { makeHealth } from '../../../src/observe/health';
 
+afterEach(() => void jest.useRealTimers());
+
 test('a process is alive whenever it can answer, and not ready before it listens', async () => {
   const health = makeHealth(async () => {});
   expect(health.live()).toEqual({ status: 'live' });
@@ -21,14 +23,16 @@ test('a store that refuses makes it not ready, and ready again when it answers',
 });
 
 test('a store that hangs is answered for in time, and asked once however many probes come', async () => {
+  jest.useFakeTimers();
   let asked = 0;
   const health = makeHealth(() => {
     asked += 1;
     return new Promise(() => {});
-  }, 20);
+  });
   health.markStarted();
-  const answers = await Promise.all([health.ready(), health.ready(), health.ready()]);
-  expect(answers).toEqual(Array(3).fill({ status: 'not-ready', reason: 'store' }));
+  const answers = Promise.all([health.ready(), health.ready(), health.ready()]);
+  await jest.advanceTimersByTimeAsync(1000);
+  expect(await answers).toEqual(Array(3).fill({ status: 'not-ready', reason: 'store' }));
   expect(asked).toBe(1);
 });
 
