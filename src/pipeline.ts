@@ -87,12 +87,10 @@ export interface PathDoors {
 export interface PathSettings {
   /** Reads in flight. */
   concurrency: number;
-  settleMs: number;
   includeOperatorNames: boolean;
   ending: EndingRules;
-  /** Of a task that is taken. */
+  /** Of a task, or a probe, that is taken. */
   leaseMs: number;
-  probeLeaseMs: number;
 }
 
 export interface Pipeline {
@@ -146,7 +144,7 @@ export function makePipeline(doors: PathDoors, settings: PathSettings): Pipeline
   );
   const probes: Run = makeRun<DueProbe>(
     {
-      take: (wanted) => store.takeProbes(wanted, settings.probeLeaseMs),
+      take: (wanted) => store.takeProbes(wanted, settings.leaseMs),
       attempt: (due, signal) => access.probe(due, signal).catch(failed),
       nextDueInMs: () => store.nextDueInMs('probe'),
       release: async () => {},
@@ -262,7 +260,8 @@ async function awaitSight(
 // 3 · What was read becomes a document, and the store decides whether it is news.
 
 async function endRead(path: Path, task: TakenTask, read: ReadDocument, traceparent: string): Promise<Ended> {
-  const { includeOperatorNames, settleMs } = path.settings;
+  const { includeOperatorNames } = path.settings;
+  const { settleMs } = path.settings.ending;
   const held = heldBy(task);
   const judged = normalizeDocument(read.body, { includeOperatorNames });
   if (!judged.ok) {

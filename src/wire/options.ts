@@ -134,7 +134,6 @@ export function callLine(settings: Settings, call: Called, clockOffsetMs: number
 export function pathOptions(settings: Settings): PathSettings {
   return {
     concurrency: settings.providerConcurrency,
-    settleMs: settings.settleSeconds * 1000,
     includeOperatorNames: settings.includeOperatorNames,
     ending: {
       goneAfterMs: settings.goneAfterSeconds * 1000,
@@ -145,7 +144,6 @@ export function pathOptions(settings: Settings): PathSettings {
       random: Math.random,
     },
     leaseMs: settings.leaseSeconds * 1000,
-    probeLeaseMs: settings.leaseSeconds * 1000,
   };
 }
 

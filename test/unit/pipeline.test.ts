@@ -32,8 +32,8 @@ function makePath(store: object, clock: HandClock, answer: () => Answer): Pipeli
     },
     clock,
   } as unknown as PathDoors;
-  const ending = { backoff: { baseMs: 1, maxMs: 2 }, retryAgeMs: 86_400_000, random: () => 0.5 };
-  return makePipeline(doors, { concurrency: 1, ending, leaseMs: 60_000, settleMs: 0 } as PathSettings);
+  const ending = { backoff: { baseMs: 1, maxMs: 2 }, retryAgeMs: 86_400_000, settleMs: 0, random: () => 0.5 };
+  return makePipeline(doors, { concurrency: 1, ending, leaseMs: 60_000 } as PathSettings);
 }
 
 test.each([
