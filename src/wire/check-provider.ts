@@ -3,12 +3,11 @@
  * list of organizations needs other scopes than a read, so that it is answered says nothing of those.
  */
 import { conditionRows } from '../alert/catalogue';
-import type { Alert } from '../model/alert';
+import { tellsOf } from '../alert/tells-of';
+import type { Alert, ConditionName } from '../model/alert';
 import { isProblem } from '../model/problem';
 import { CheckFailure, type Found, StoreFailure } from '../operations/check';
 
-const { name: clientRefused, firstStep } = conditionRows['client-refused'];
-const { name: unavailable } = conditionRows['provider-unavailable'];
 const unreadStep =
   'Look at the provider’s status page: it answers lists of organizations, and not what is read. Reading goes on by itself.';
 
@@ -27,14 +26,11 @@ export async function checkProvider(
   listAlerts: () => Promise<Alert[]>,
 ): Promise<Found> {
   const [answer, alerts] = await Promise.all([ask().catch(unopened), listAlerts().catch(() => [])]);
-  const told = (wanted: string) =>
-    alerts.find(
-      ({ name, state, quietSinceMs }) => name === wanted && state === 'firing' && quietSinceMs === null,
-    );
+  const told = (wanted: ConditionName) => alerts.find((alert) => tellsOf(alert, wanted));
   const said = ({ name, annotations }: Alert) => `${answer.detail}; ${name}: ${annotations.description}`;
-  const refused = told(clientRefused);
-  if (refused !== undefined) throw new CheckFailure(said(refused), firstStep);
-  const unread = told(unavailable);
+  const refused = told('client-refused');
+  if (refused !== undefined) throw new CheckFailure(said(refused), conditionRows['client-refused'].firstStep);
+  const unread = told('provider-unavailable');
   return unread === undefined ? answer : { detail: said(unread), next: answer.next ?? unreadStep };
 }
 

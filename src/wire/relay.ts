@@ -1,9 +1,9 @@
 /**
  * The relay as this process runs it: what it sends is traced, counted and told by topic. How it sends is the room's.
  */
-import { conditionRows } from '../alert/catalogue';
+import { tellsOf } from '../alert/tells-of';
 import type { Settings } from '../config';
-import type { Alert, ConditionName } from '../model/alert';
+import type { Alert } from '../model/alert';
 import type { Outbox, Store } from '../model/store';
 import type { Trouble } from '../observe/lines';
 import type { Observer } from '../observe/observer';
@@ -79,18 +79,13 @@ function unthrottled(waitedMs: number): Trouble {
 
 /** Since when Kafka's absence is told, unless it was seen to be over. */
 function toldSinceMs(alerts: Alert[]): number | null {
-  return alerts.find(isTold('kafka-unavailable'))?.startsAtMs ?? null;
+  return alerts.find((alert) => tellsOf(alert, 'kafka-unavailable'))?.startsAtMs ?? null;
 }
 
 function toldTopics(alerts: Alert[]): ToldTopic[] {
   return alerts
-    .filter(isTold('topic-denied'))
+    .filter((alert) => tellsOf(alert, 'topic-denied'))
     .flatMap(({ labels: { topic }, startsAtMs: sinceMs }) =>
       topic === undefined ? [] : [{ topic, sinceMs }],
     );
-}
-
-function isTold(name: ConditionName): (alert: Alert) => boolean {
-  return (alert) =>
-    alert.name === conditionRows[name].name && alert.state === 'firing' && alert.quietSinceMs === null;
 }

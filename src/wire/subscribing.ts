@@ -4,7 +4,7 @@
  */
 
 import { randomUUID } from 'node:crypto';
-import { conditionRows } from '../alert/catalogue';
+import { tellsOf } from '../alert/tells-of';
 import type { Settings } from '../config';
 import type { Condition, ConditionName } from '../model/alert';
 import type { Connection } from '../model/connection';
@@ -142,10 +142,9 @@ export function wireSubscribing(settings: Settings, parts: SubscribingParts): Su
 async function openOf(store: Pick<Store, 'listAlerts'>): Promise<Open[]> {
   const names = ['subscription-ended', 'subscription-expired'] as const;
   return (await store.listAlerts()).flatMap((alert) => {
-    const name = names.find((one) => conditionRows[one].name === alert.name);
+    const name = names.find((one) => tellsOf(alert, one));
     const subscriptionId = alert.labels.subscription_id;
-    const isOpen = alert.state === 'firing' && alert.quietSinceMs === null;
-    if (name === undefined || subscriptionId === undefined || !isOpen) return [];
+    if (name === undefined || subscriptionId === undefined) return [];
     return [{ name, subscriptionId, sinceMs: alert.startsAtMs }];
   });
 }

@@ -1,7 +1,7 @@
 /**
  * Joins the declared topics with the brokers that the settings name.
  */
-import { conditionRows } from '../alert/catalogue';
+import { tellsOf } from '../alert/tells-of';
 import type { Settings } from '../config';
 import type { Alert } from '../model/alert';
 import { asSentence } from '../model/as-sentence';
@@ -122,9 +122,8 @@ const writeAgain =
   'Bring the brokers back, correct the `advertised.listeners` of one that is not reached, or grant the client what it is refused: what waits is then written by itself.';
 
 /** Whoever leads writes, and what it meets stands in the page: a refused transactional id is seen by nobody else. */
-function saysUnwritten({ name, state, quietSinceMs }: Alert): boolean {
-  const names = [conditionRows['kafka-unavailable'].name, conditionRows['topic-denied'].name];
-  return names.includes(name) && state === 'firing' && quietSinceMs === null;
+function saysUnwritten(alert: Alert): boolean {
+  return tellsOf(alert, 'kafka-unavailable') || tellsOf(alert, 'topic-denied');
 }
 
 /** Kafka changes none by itself when a broker comes, and we change no topic that is there. */
