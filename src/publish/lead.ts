@@ -154,10 +154,9 @@ export class Lead {
   /** What was told of Kafka and its topics before this relay led lasts until it could write. */
   private async takeOver(): Promise<void> {
     if (this.tookOver) return;
-    const sinceMs = await this.options.troubleSinceMs();
-    const topics = await this.options.toldTopics();
+    const { kafkaSinceMs, topics } = await this.options.toldBefore();
     this.tookOver = true;
-    this.parts.trouble.takeOver(sinceMs);
+    this.parts.trouble.takeOver(kafkaSinceMs);
     this.parts.faults.takeOver(topics);
   }
 

@@ -12,6 +12,14 @@ export interface ToldTopic {
   sinceMs: number;
 }
 
+/** What a person is told by whoever led before. */
+export interface ToldBefore {
+  /** Since when Kafka is unavailable; null where nobody is told that it is. */
+  kafkaSinceMs: number | null;
+  /** The topics that are denied. */
+  topics: ToldTopic[];
+}
+
 export interface RelayOptions extends LeaseOptions {
   /** A relay that begins to lead reads what stands on the topics beyond what these know; null: it takes them on trust. */
   ends: KnownEnds | null;
@@ -23,10 +31,8 @@ export interface RelayOptions extends LeaseOptions {
   retry: BackoffBounds;
   denied: BackoffBounds;
   conditionAfterMs: number;
-  /** Since when a person is told that Kafka is unavailable, by whoever led before; null when nobody is. A step throws what it throws. */
-  troubleSinceMs(): Promise<number | null>;
-  /** The topics that a person is told are denied, by whoever led before. A step throws what it throws. */
-  toldTopics(): Promise<ToldTopic[]>;
+  /** Asked when a relay begins to lead. A step throws what it throws. */
+  toldBefore(): Promise<ToldBefore>;
   /** The topics that are declared today, whatever what is unsent was decided for. */
   liveTopics: readonly string[];
   /** How long `close` waits for the step that is under way before it gives the producer up. */
@@ -65,8 +71,7 @@ export const relayDefaults = {
   retry: { baseMs: 100, maxMs: 10_000 },
   denied: { baseMs: 5_000, maxMs: 60_000 },
   conditionAfterMs: 15_000,
-  troubleSinceMs: async () => null,
-  toldTopics: async (): Promise<ToldTopic[]> => [],
+  toldBefore: async (): Promise<ToldBefore> => ({ kafkaSinceMs: null, topics: [] }),
   liveTopics: [] as readonly string[],
   closeWithinMs: 5_000,
   epochMsMax: 21_600_000,

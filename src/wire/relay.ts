@@ -8,7 +8,7 @@ import type { Outbox, Store } from '../model/store';
 import type { Trouble } from '../observe/lines';
 import type { Observer } from '../observe/observer';
 import { makeRelay, type Relay } from '../publish/relay';
-import { relayDefaults, type ToldTopic } from '../publish/relay-options';
+import { relayDefaults, type ToldBefore } from '../publish/relay-options';
 import type { PublishTarget } from '../publish/target';
 import type { Clock } from '../tools/clock';
 import { topicsOf } from './options';
@@ -30,8 +30,7 @@ export function relayOf(
       ...relayDefaults,
       ends: doors.store,
       leaseMs: settings.leaseSeconds * 1000,
-      troubleSinceMs: async () => toldSinceMs(await doors.store.listAlerts()),
-      toldTopics: async () => toldTopics(await doors.store.listAlerts()),
+      toldBefore: async () => toldIn(await doors.store.listAlerts()),
       liveTopics: topicsOf(settings),
       clock,
       holder,
@@ -77,15 +76,14 @@ function unthrottled(waitedMs: number): Trouble {
   return { place: 'kafka', code: 'publish.unthrottled', detail };
 }
 
-/** Since when Kafka's absence is told, unless it was seen to be over. */
-function toldSinceMs(alerts: Alert[]): number | null {
-  return alerts.find((alert) => tellsOf(alert, 'kafka-unavailable'))?.startsAtMs ?? null;
-}
-
-function toldTopics(alerts: Alert[]): ToldTopic[] {
-  return alerts
-    .filter((alert) => tellsOf(alert, 'topic-denied'))
-    .flatMap(({ labels: { topic }, startsAtMs: sinceMs }) =>
+/** What is told of Kafka and its topics, unless it was seen to be over. */
+function toldIn(alerts: Alert[]): ToldBefore {
+  const kafka = alerts.find((alert) => tellsOf(alert, 'kafka-unavailable'));
+  const denied = alerts.filter((alert) => tellsOf(alert, 'topic-denied'));
+  return {
+    kafkaSinceMs: kafka?.startsAtMs ?? null,
+    topics: denied.flatMap(({ labels: { topic }, startsAtMs: sinceMs }) =>
       topic === undefined ? [] : [{ topic, sinceMs }],
-    );
+    ),
+  };
 }

@@ -10,21 +10,20 @@ import { failAll, failure, makeScriptedTarget } from '../../support/scripted-tar
 const leaseMs = 8_000;
 const beganMs = 1_000_000;
 
-function setUp(
-  troubleSinceMs: () => Promise<number | null> = async () => null,
-  toldTopics = relayDefaults.toldTopics,
-  random = () => 0.999,
-) {
+function setUp(toldBefore = relayDefaults.toldBefore, random = () => 0.999) {
   const clock = makeHandClock(beganMs);
   const outbox = makeMemoryOutbox(clock);
   outbox.add({ topic: 't', key: 'a' });
   const relayOf = (holder: string) => {
     const target = makeScriptedTarget();
     const options = { ...relayDefaults, leaseMs, random, clock, holder };
-    return { target, relay: makeRelay(outbox, target, { ...options, troubleSinceMs, toldTopics }) };
+    return { target, relay: makeRelay(outbox, target, { ...options, toldBefore }) };
   };
   return { clock, outbox, first: relayOf('first'), second: relayOf('second') };
 }
+
+/** What is told of Kafka by whoever led before. */
+const toldAway = async () => ({ kafkaSinceMs: beganMs, topics: [] });
 
 const away = (code: 'publish.unavailable' | 'publish.refused') =>
   Array.from({ length: 500 }, () => new Problem(code, 'Kafka gave no answer'));
@@ -65,7 +64,7 @@ test.each(codes)(
 );
 
 test('a target that heals three seconds before its absence would be told is written again by then', async () => {
-  const both = setUp(undefined, undefined, () => 0.75);
+  const both = setUp(undefined, () => 0.75);
   const { first } = both;
   first.target.openProblems = away('publish.unavailable');
   await stepBoth(both, 20_000, (ms) => {
@@ -78,7 +77,7 @@ test('a target that heals three seconds before its absence would be told is writ
 test.each(codes)(
   'a relay that alone finds its target %s lets another lead, which writes, and the absence is over',
   async (code) => {
-    const both = setUp(async () => beganMs);
+    const both = setUp(toldAway);
     const { outbox, first, second } = both;
     first.target.openProblems = away(code);
     let writtenAtMs = Number.POSITIVE_INFINITY;
@@ -99,7 +98,7 @@ test.each(codes)(
 test.each(codes)(
   'of two relays whose targets are %s for three minutes each leads for half a minute, and all the time one absence is told',
   async (code) => {
-    const both = setUp(async () => beganMs);
+    const both = setUp(toldAway);
     const { first, second } = both;
     first.target.openProblems = away(code);
     second.target.openProblems = away(code);
@@ -153,7 +152,7 @@ test.each(codes)(
 const inVain = () => Array.from({ length: 2000 }, () => failAll('retry', 'TIMED_OUT'));
 
 test('a relay whose producer opens and whose sends alone fail lets another lead, which writes, and the absence is over', async () => {
-  const both = setUp(async () => beganMs);
+  const both = setUp(toldAway);
   const { first, second } = both;
   first.target.script = inVain();
   let writtenAtMs = Number.POSITIVE_INFINITY;
@@ -168,7 +167,7 @@ test('a relay whose producer opens and whose sends alone fail lets another lead,
 });
 
 test('of two relays all of whose sends fail for three minutes each leads for half a minute, and all the time one absence is told', async () => {
-  const both = setUp(async () => beganMs);
+  const both = setUp(toldAway);
   const { first, second } = both;
   for (const { target } of [first, second]) target.script = inVain();
   await stepBoth(both, 180_000, (ms) => {
@@ -309,7 +308,7 @@ test('a relay that paused so long that another leads is a standby again', async 
 });
 
 test('who takes over in an absence that was told goes on telling it since then, until a record is written', async () => {
-  const { clock, outbox, first, second } = setUp(async () => beganMs);
+  const { clock, outbox, first, second } = setUp(toldAway);
   outbox.giveLeaseTo('dead', 0);
   await clock.advance(60_000);
   second.target.openProblems = away('publish.unavailable').slice(0, 2);
@@ -342,7 +341,7 @@ test('what was told is asked for when a relay begins to lead, again where the st
   const { clock, first } = setUp(async () => {
     asked += 1;
     if (asked === 1) throw new Problem('store.unavailable', 'away');
-    return null;
+    return { kafkaSinceMs: null, topics: [] };
   });
   await expect(first.relay.step()).rejects.toThrow('away');
   expect(await first.relay.step()).toBe('worked');
@@ -414,12 +413,15 @@ test('a relay that met a denied topic and lost the lead leaves it to the next to
 });
 
 describe('of topics that were told to be denied before this one led', () => {
-  const toldTopics = async () => ['t', 'u'].map((topic) => ({ topic, sinceMs: beganMs }));
+  const toldTopics = async () => ({
+    kafkaSinceMs: null,
+    topics: ['t', 'u'].map((topic) => ({ topic, sinceMs: beganMs })),
+  });
   const over = ({ relay }: { relay: Relay }) =>
     ['t', 'u'].filter((topic) => relay.isOver('topic-denied', { topic }));
 
   test('a relay goes on telling until a record was acknowledged there, and ends each by itself', async () => {
-    const { clock, outbox, first, second } = setUp(undefined, toldTopics);
+    const { clock, outbox, first, second } = setUp(toldTopics);
     outbox.add({ topic: 'u', key: 'b' });
     first.target.script = [
       (batches) => ({
@@ -456,7 +458,7 @@ describe('of topics that were told to be denied before this one led', () => {
   });
 
   test('goes on telling while it stands back for Kafka to be there, and for a quarter of an hour at most', async () => {
-    const story = setUp(undefined, toldTopics);
+    const story = setUp(toldTopics);
     story.first.target.openProblems = away('publish.unavailable');
     story.second.target.openProblems = away('publish.unavailable');
     await stepBoth(story, 60_000, () => {
@@ -471,7 +473,7 @@ describe('of topics that were told to be denied before this one led', () => {
   });
 
   test('one for which nothing waits any more is over', async () => {
-    const { first } = setUp(undefined, toldTopics);
+    const { first } = setUp(toldTopics);
     await first.relay.step();
     expect(told([first])).toEqual(['topic-denied 0']);
     expect(await first.relay.step()).toBe('empty');
@@ -479,7 +481,7 @@ describe('of topics that were told to be denied before this one led', () => {
   });
 
   test('a relay that does not lead any more knows of none that it is over', async () => {
-    const { outbox, clock, first } = setUp(undefined, toldTopics);
+    const { outbox, clock, first } = setUp(toldTopics);
     await first.relay.step();
     await first.relay.step();
     outbox.giveLeaseTo('second', leaseMs);
