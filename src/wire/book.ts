@@ -11,6 +11,7 @@ import type { Observer } from '../observe/observer';
 import type { Pipeline } from '../pipeline';
 import type { Clock } from '../tools/clock';
 import { makeSealer } from '../tools/secret';
+import { hearingDoors } from './hearing-doors';
 import { catalogOriginOf } from './options';
 import { troubleOf } from './trouble-of';
 
@@ -52,17 +53,11 @@ export function bookOf(settings: Settings, parts: BookParts): ConnectionBook {
 
 /** Lists what a connection sees; that it could be listed, or not, is news of the provider. */
 function listerOf(settings: Settings, { store, client, pipeline, observer, clock }: BookParts) {
-  const { health, work } = pipeline;
-  const failed = troubleOf(observer, 'store');
+  const hearing = hearingDoors(store, pipeline, troubleOf(observer, 'store'), clock);
   return (connectionId: string) =>
     hearListing(
       client.organizations(connectionId),
       { origin: catalogOriginOf(settings), connectionId, ...ofNobody },
-      {
-        health,
-        nowMs: clock.nowMs,
-        outageEnded: () => void store.hasten().then(work.wake, failed),
-        clientServed: () => void store.hastenRefused(null).then(work.wake, failed),
-      },
+      hearing,
     );
 }

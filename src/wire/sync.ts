@@ -7,7 +7,7 @@ import type { ConnectionBook } from '../connect/connection-book';
 import { chooseConnection } from '../fetch/choose-connection';
 import type { ProviderClient } from '../fetch/provider-client';
 import { makeSandboxMeter, productionMeter, type SandboxMeter } from '../fetch/sandbox-meter';
-import { hearListing, ofNobody } from '../inbox/hear-listing';
+import { type HearingDoors, hearListing, ofNobody } from '../inbox/hear-listing';
 import { pageRowsMax } from '../model/api';
 import type { OrganizationView } from '../model/organization';
 import type { Store } from '../model/store';
@@ -19,6 +19,7 @@ import type { SyncProvider } from '../sync/doors';
 import { makeSync, type Sync } from '../sync/sync';
 import type { Clock } from '../tools/clock';
 import type { NameEquipment } from './equipment-names';
+import { hearingDoors } from './hearing-doors';
 import { makeItemJudge } from './judge-item';
 import { catalogOriginOf, syncOptions } from './options';
 
@@ -45,11 +46,12 @@ const tellEveryMs = 500;
 export function syncOf(settings: Settings, parts: SyncParts): Sync {
   const { store, pipeline, book, meter, nameEquipment, clock } = parts;
   const { access, health } = pipeline;
+  const hearing = hearingDoors(store, pipeline, parts.failed, clock);
   let toldMs = Number.NEGATIVE_INFINITY;
   return makeSync(
     {
       store,
-      provider: heardProvider(settings, parts),
+      provider: heardProvider(settings, parts, hearing),
       nameEquipment,
       judge: makeItemJudge({
         includeOperatorNames: settings.includeOperatorNames,
@@ -94,7 +96,7 @@ export function syncOf(settings: Settings, parts: SyncParts): Sync {
         parts.decided();
       },
       ended: parts.observer.syncEnded,
-      clientServed: clientServed(parts),
+      clientServed: hearing.clientServed,
       due() {
         pipeline.work.wake();
         pipeline.probes.wake();
@@ -126,20 +128,11 @@ async function* countRefused<Page extends { partial: false } | { partial: true; 
   }
 }
 
-function clientServed({ store, pipeline, failed }: Pick<SyncParts, 'store' | 'pipeline' | 'failed'>) {
-  return () => void store.hastenRefused(null).then(pipeline.work.wake, failed);
-}
-
 function heardProvider(
   settings: Settings,
-  { store, client, pipeline, observer, clock, failed }: SyncParts,
+  { client, observer }: SyncParts,
+  hearing: HearingDoors,
 ): SyncProvider {
-  const doors = {
-    health: pipeline.health,
-    nowMs: clock.nowMs,
-    outageEnded: () => void store.hasten().then(pipeline.work.wake, failed),
-    clientServed: clientServed({ store, pipeline, failed }),
-  };
   const platform = catalogOriginOf(settings);
   const equipment = settings.providerEquipmentUrl;
   return {
@@ -147,7 +140,7 @@ function heardProvider(
       hearListing(
         countRefused(client.organizations(connectionId, signal), observer),
         { origin: platform, connectionId, ...ofNobody },
-        doors,
+        hearing,
       ),
     listing(ask, signal) {
       const { connectionId, of } = ask;
@@ -156,7 +149,7 @@ function heardProvider(
       const organizationId = isEquipment ? of.organizationId : null;
       const address = isEquipment ? `the equipment of ${organizationId}` : of.address;
       const reading = { origin, connectionId, organizationId, address, lastAttemptMs: null };
-      return hearListing(countRefused(client.listing(ask, signal), observer), reading, doors);
+      return hearListing(countRefused(client.listing(ask, signal), observer), reading, hearing);
     },
     organization: (organizationId, connectionId, signal) =>
       client.readOrganization(organizationId, connectionId, signal),
