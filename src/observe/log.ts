@@ -27,7 +27,6 @@ export type LogLevel = 'error' | 'warn' | 'info' | 'debug' | 'silent';
 
 export interface Log {
   starting(line: { role: string; version: string; store: string; events: string }): void;
-  listening(line: { listener: 'public' | 'operations'; address: string }): void;
   draining(line: { signal: string }): void;
   stopped(line: { tookMs: number; clean: boolean }): void;
   setting(line: { text: string }): void;
@@ -92,7 +91,6 @@ export function makeLog(options: LogOptions): Log {
 
   return {
     starting: (line) => logger.info(line, 'starting'),
-    listening: (line) => logger.info(line, 'listening'),
     draining: (line) => logger.info(line, 'draining'),
     stopped: (line) => logger.info(line, 'stopped'),
     setting: (line) => logger.warn(line, 'setting'),
