@@ -21,16 +21,13 @@ import type {
 import { type Log, type LogOptions, makeLog } from './log';
 import { makeMetrics } from './metrics';
 import { startTelemetry, type TelemetryOptions } from './telemetry';
-import type { AttemptSpan, DeliverySpan, FetchSpan, Traces } from './traces';
+import type { AttemptSpan, DeliverySpan, Traces } from './traces';
 
 export interface Observer {
   /** Counts the request as active until the span ends. */
   startDelivery(incomingTraceparent: string | null): DeliverySpan;
   startAttempt(deliveryTraceparent: string | null, kind: string): AttemptSpan;
-  startFetch(
-    attemptTraceparent: string,
-    request: { method: string; template: string; address: string },
-  ): FetchSpan;
+  startFetch: Traces['startFetch'];
   startSend: Traces['startSend'];
 
   deliveryAccepted(line: DeliveryAccepted): void;

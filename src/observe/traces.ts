@@ -59,8 +59,8 @@ export interface Traces {
   startDelivery(incoming: string | null): DeliverySpan;
   /** The span of one attempt, in the trace of the delivery that caused it. Its traceparent goes into the event. */
   startAttempt(delivery: string | null, kind: string): AttemptSpan;
-  /** One request to the provider; `template` is the route in words of ours, never a path. */
-  startFetch(attempt: string, request: { method: string; template: string; address: string }): FetchSpan;
+  /** One read at the provider; `template` is the route in words of ours, never a path. */
+  startFetch(attempt: string, request: { template: string; address: string }): FetchSpan;
   /**
    * One send of records of one topic, in the trace of the first of them that is kept, else in one of its own, and linked to the
    * attempts that decided them. Where it has several, each of those that are kept has a span of its own in its own trace, linked to the send.
@@ -300,20 +300,19 @@ function startDelivery(tracer: Tracer, incoming: string | null): DeliverySpan {
 function startFetch(
   tracer: Tracer,
   attempt: string,
-  request: { method: string; template: string; address: string },
+  { template, address }: { template: string; address: string },
 ): FetchSpan {
   const attributes: Attributes = {
-    'http.request.method': request.method,
-    'url.template': request.template,
-    'url.full': withoutCredentials(request.address),
+    'http.request.method': 'GET',
+    'url.template': template,
+    'url.full': withoutCredentials(address),
   };
-  if (URL.canParse(request.address)) {
-    const { hostname, port, protocol } = new URL(request.address);
+  if (URL.canParse(address)) {
+    const { hostname, port, protocol } = new URL(address);
     attributes['server.address'] = hostname;
     attributes['server.port'] = port === '' ? (protocol === 'https:' ? 443 : 80) : Number(port);
   }
-  const name = `${request.method} ${request.template}`;
-  const span = tracer.startSpan(name, { kind: SpanKind.CLIENT, attributes }, contextOf(attempt));
+  const span = tracer.startSpan(`GET ${template}`, { kind: SpanKind.CLIENT, attributes }, contextOf(attempt));
   return {
     end: ({ status, errorType, resendCount }) => {
       const result: Attributes = status === null ? {} : { 'http.response.status_code': status };

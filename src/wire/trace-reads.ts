@@ -15,7 +15,7 @@ export function traceReads(
 ): ProviderDoor['read'] {
   return async (task, signal, traceparent) => {
     const template = task.resource?.kind ?? 'resource';
-    const span = observer.startFetch(traceparent, { method: 'GET', template, address: task.address });
+    const span = observer.startFetch(traceparent, { template, address: task.address });
     const read = await provider.read(task, signal);
     const { calls, resends, status } = read.cost;
     const resendCount = task.attempts + resends;

@@ -75,7 +75,7 @@ test('with an exporter, the spans of one delivery have left when the observer is
   const delivery = observer.startDelivery(null);
   delivery.end({ status: 204, errorType: null });
   const work = observer.startAttempt(delivery.traceparent, 'equipment');
-  const request = { method: 'GET', template: 'equipment', address: 'https://api.example/equipment/1' };
+  const request = { template: 'equipment', address: 'https://api.example/equipment/1' };
   observer.startFetch(work.traceparent, request).end({ status: 200, errorType: null, resendCount: 0 });
   work.end({ outcome: 'published', errorType: null });
   const batch = {

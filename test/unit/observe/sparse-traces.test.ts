@@ -13,7 +13,7 @@ import { makeRecordedTraces, parseTraceparent, type SpanBatch } from '../../../s
 const kept = '00000000000000000000000000000001';
 const lost = 'ffffffff000000000000000000000001';
 const from = (traceId: string, flags: string) => `00-${traceId}-b7ad6b7169203331-${flags}`;
-const request = { method: 'GET', template: 'equipment', address: 'https://api.example/1' };
+const request = { template: 'equipment', address: 'https://api.example/1' };
 const done = { status: 200, errorType: null };
 
 const exporter = new InMemorySpanExporter();

@@ -82,7 +82,6 @@ describe('with an exporter', () => {
     const attempt = traces.startAttempt(delivery.traceparent, 'equipment');
     traces
       .startFetch(attempt.traceparent, {
-        method: 'GET',
         template: 'equipment',
         address: 'https://u:canary@api.example/equipment/42?sig=canary',
       })
