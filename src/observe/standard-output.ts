@@ -12,7 +12,7 @@ export interface StandardOutput {
   dropped(): number;
 }
 
-/** The writer measures all that it holds with each write: hundreds of lines each cost a copy of those before. */
+/** Hundreds of lines become bytes together: each would be a buffer of its own. */
 const bundleCharacters = 32_768;
 /** A reader of the log should not wait for a bundle to fill. */
 const lateMs = 250;
