@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import { countAlerts } from './alert/count-alerts';
 import { alertsLease } from './alert/leader';
-import { type LoadedSettings, type Settings, telemetryWishes } from './config';
+import { canAskProvider, type LoadedSettings, type Settings, telemetryWishes } from './config';
 import type { Delivery } from './model/notification';
 import type { Store } from './model/store';
 import { type Health, makeHealth } from './observe/health';
@@ -122,20 +122,13 @@ async function begin(loaded: LoadedSettings, parts: Parts, around?: Around): Pro
   if (worker === null) await subscribing.start(null);
   if (settings.role !== 'worker') {
     parts.webhook = webhookOf(settings, store, observer, worker, subscribing, allowed.senders);
-    if (takesConsents(settings))
+    // A receiver may do without what a consent takes.
+    if (settings.publicUrl !== null && canAskProvider(settings))
       parts.webhook.mount('/connect', (worker?.connecting ?? own!).routes(observer));
   }
   const operated = { store: opened, observer, health, by, connectionsMax: allowed.operations };
   parts.operations = operationsOf(loaded, operated);
   return listen(settings, parts.webhook, parts.operations);
-}
-
-/** A receiver may do without what a consent takes. */
-function takesConsents(settings: Settings): boolean {
-  const { publicUrl, encryptionKeys, providerVendor, providerUrl, providerEquipmentUrl } = settings;
-  const { providerClientKey, providerClientSecret } = settings;
-  const needed = [publicUrl, encryptionKeys, providerVendor, providerUrl, providerEquipmentUrl];
-  return [...needed, providerClientKey, providerClientSecret].every((value) => value !== null);
 }
 
 /** A log of its own: what else the process tells of itself begins once it has its store. */
