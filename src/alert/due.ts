@@ -134,7 +134,7 @@ export function sentAfter(
   };
 }
 
-/** It was offered the alert, and is not known to have taken it. */
-function untold(severity: Severity, nowMs: number): SentState {
+/** What a sink has that was offered the alert, and is not known to have taken it. */
+export function untold(severity: Severity, nowMs: number): SentState {
   return { state: null, severity, sinceMs: nowMs, atMs: nowMs, failures: 0 };
 }

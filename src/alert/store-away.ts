@@ -2,14 +2,8 @@
  * What there is to tell of alerts while the store does not answer: what a process that leads remembers, and always the
  * alert for the store itself, since whoever was paged for it looks there. Pure.
  */
-import { type Alert, noInputs } from '../model/alert';
-import { converge } from './converge';
-import { type EvaluateOptions, evaluate, openOf } from './evaluate';
-
-export interface StoreAwayOptions
-  extends Pick<EvaluateOptions, 'groupAbove' | 'journalMs' | 'runbookBase' | 'ownNames'> {
-  holdMs: number;
-}
+import type { Alert } from '../model/alert';
+import { alertOfCondition, type LoneOptions } from './alert-of-condition';
 
 export interface AlertsWithoutStore {
   /** The store's own, where it is not among what is known: who was told of it is not known here. */
@@ -29,14 +23,12 @@ export function alertsWithoutStore(
   given: KnownAlerts,
   sinceMs: number,
   nowMs: number,
-  options: StoreAwayOptions,
+  options: LoneOptions,
 ): AlertsWithoutStore {
   const isShown = 'shown' in given;
   const remembered = isShown ? given.shown : given.remembered;
   const detail = isShown ? 'The store takes no writes.' : 'The store does not answer.';
-  const condition = { name: 'store-unavailable', sinceMs, detail } as const;
-  const passed = evaluate({ ...noInputs, conditions: [condition], nowMs }, { ...options, ...openOf([]) });
-  const [own] = converge({ passed, held: [] }, [], nowMs, options) as [Alert];
+  const own = alertOfCondition({ name: 'store-unavailable', sinceMs, detail }, nowMs, options);
   const worth = isShown ? savedBefore : remembered === null ? nothingElse : fromMemory;
   const isOwn = ({ fingerprint }: Alert) => fingerprint === own.fingerprint;
   const told = remembered?.find((alert) => isOwn(alert) && alert.state === 'firing');

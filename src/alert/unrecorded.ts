@@ -4,23 +4,17 @@
  * when it knows that they do not hold, and when whoever led before cannot be telling them still. Kept in memory: the next
  * one begins anew.
  */
-import { type Alert, type Condition, type ConditionName, noInputs, type SentState } from '../model/alert';
+import type { Alert, Condition, ConditionName, SentState } from '../model/alert';
+import { alertOfCondition, type LoneOptions } from './alert-of-condition';
 import { conditionRows } from './catalogue';
-import { converge } from './converge';
-import { sentAfter } from './due';
-import { evaluate, openOf } from './evaluate';
+import { sentAfter, untold } from './due';
 import type { PostedAlert } from './lane';
 import type { AlertSink } from './sink';
 
-export interface UnrecordedOptions {
-  /** An end is told so long after this process began to lead, at the soonest. */
-  holdMs: number;
+/** `holdMs`: an end is told so long after this process began to lead, at the soonest. */
+export interface UnrecordedOptions extends LoneOptions {
   /** Who follows for longer than this follows one that lives. */
   leaseMs: number;
-  groupAbove: number;
-  journalMs: number;
-  runbookBase: string;
-  ownNames: readonly string[];
 }
 
 export interface Unrecorded {
@@ -116,21 +110,16 @@ function endsAt(
   sinks: AlertSink[],
   options: UnrecordedOptions,
 ): Alert[] {
-  // Each by itself: beside another it might be told as a part of that.
-  const passed = known.flatMap((name) => {
-    const conditions = [{ name, sinceMs: nowMs, detail: '' }];
-    return evaluate({ ...noInputs, conditions, nowMs }, { ...options, ...openOf([]) });
-  });
-  return converge({ passed, held: [] }, [], nowMs, options).map((alert) => {
+  return known.map((name) => {
+    // Each by itself: beside another it might be told as a part of that.
+    const alert = alertOfCondition({ name, sinceMs: nowMs, detail: '' }, nowMs, options);
     const { summary = '', owner = '', runbook_url = '' } = alert.annotations;
-    const { severity } = alert;
-    const untold = { state: null, severity, sinceMs: nowMs, atMs: nowMs, failures: 0 };
     return {
       ...alert,
       state: 'resolved',
       annotations: { summary, description, owner, runbook_url },
       resolvedAtMs: nowMs,
-      sent: Object.fromEntries(sinks.map(({ name }) => [name, untold])),
+      sent: Object.fromEntries(sinks.map((sink) => [sink.name, untold(alert.severity, nowMs)])),
     };
   });
 }
