@@ -50,10 +50,9 @@ export interface CatchUp {
 /** How often it is looked whether another has written where this one has written nothing yet, and so keeps nobody out. */
 const unfencedPauseMs = 60_000;
 
-/** `ends` null: what stands on the topics is taken on trust. */
 export function makeCatchUp(
   target: Pick<PublishTarget, 'readOn'>,
-  ends: KnownEnds | null,
+  known: KnownEnds,
   { clock, conditionAfterMs }: { clock: Pick<Clock, 'steadyMs'>; conditionAfterMs: number },
 ): CatchUp {
   let isDone = false;
@@ -67,7 +66,7 @@ export function makeCatchUp(
   const left = makeLeftBook(conditionAfterMs);
   const unfenced = makeUnfenced();
 
-  async function read(known: KnownEnds, mayGoOn: () => Promise<boolean>): Promise<boolean> {
+  async function read(mayGoOn: () => Promise<boolean>): Promise<boolean> {
     const heard: Parameters<PublishTarget['readOn']>[1] = async (page) => {
       isCutOff = true;
       await known.noteFound(page);
@@ -96,7 +95,7 @@ export function makeCatchUp(
     isDue: () => !isDone || clock.steadyMs() >= againAtMs,
     async run(mayGoOn) {
       try {
-        if (ends !== null && !(await read(ends, mayGoOn))) return false;
+        if (!(await read(mayGoOn))) return false;
       } catch (error) {
         // What could not be read at first keeps waiting for itself alone.
         if (!isDone || (isProblem(error) && error.code.startsWith('store.'))) throw error;

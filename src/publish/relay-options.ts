@@ -3,7 +3,6 @@
  */
 import type { OutboxRow } from '../model/event';
 import type { BackoffBounds } from '../tools/backoff';
-import type { KnownEnds } from './catch-up';
 import type { LeaseOptions } from './lease';
 
 /** A topic of which a person is told that it cannot be written, and since when. */
@@ -21,8 +20,6 @@ export interface ToldBefore {
 }
 
 export interface RelayOptions extends LeaseOptions {
-  /** A relay that begins to lead reads what stands on the topics beyond what these know; null: it takes them on trust. */
-  ends: KnownEnds | null;
   /** Rows and bytes picked at a time. */
   batchRows: number;
   batchBytes: number;
@@ -62,7 +59,6 @@ export interface RelayHooks {
 
 /** `leaseMs` is well above what the store needs to renew it, which happens during a send as well. */
 export const relayDefaults = {
-  ends: null,
   leaseName: 'relay-0',
   leaseMs: 60_000,
   batchRows: 500,

@@ -7,7 +7,7 @@
 import type { OutboxRow } from '../model/event';
 import type { HeldPartition, Outbox } from '../model/store';
 import { endsWithin } from '../tools/clock';
-import { type CatchUp, makeCatchUp } from './catch-up';
+import { type CatchUp, type KnownEnds, makeCatchUp } from './catch-up';
 import { type HeldBack, makeHeldBack } from './held-back';
 import { type KnownFaults, makeKnownFaults, type Told } from './known-faults';
 import { Lead } from './lead';
@@ -44,7 +44,7 @@ export interface Relay extends Told {
  * does; what the target did not confirm is sent again, byte for byte.
  */
 export function makeRelay(
-  outbox: Outbox,
+  outbox: Outbox & KnownEnds,
   target: PublishTarget,
   options: RelayOptions,
   hooks: RelayHooks = {},
@@ -72,7 +72,7 @@ class OutboxRelay implements Relay {
   readonly isOver: Told['isOver'] = (...state) => this.faults.isOver(...state);
 
   constructor(
-    private readonly outbox: Outbox,
+    private readonly outbox: Outbox & KnownEnds,
     private readonly target: PublishTarget,
     private readonly options: RelayOptions,
     private readonly hooks: RelayHooks,
@@ -80,7 +80,7 @@ class OutboxRelay implements Relay {
     this.lease = makeLease(outbox, options);
     this.setbacks = makeSetbacks(options);
     this.widths = makeWidths(options.batchRows);
-    this.catchUp = makeCatchUp(target, options.ends, options);
+    this.catchUp = makeCatchUp(target, outbox, options);
     this.marks = makeMarks(outbox);
     this.trouble = makeTrouble(options);
     this.heldBack = makeHeldBack(options.clock, hooks);

@@ -7,6 +7,7 @@ import type { Condition } from '../model/alert';
 import { Problem } from '../model/problem';
 import type { Outbox, Store } from '../model/store';
 import { CheckFailure, type NotAsked } from '../operations/check';
+import type { KnownEnds } from '../publish/catch-up';
 import { relayDefaults } from '../publish/relay-options';
 import type { PublishTarget } from '../publish/target';
 import type { Clock } from '../tools/clock';
@@ -48,8 +49,8 @@ async function topicsOf(store: Ends): Promise<string | null> {
 }
 
 export interface RelayGuard {
-  /** The outbox as the relay is to see it. */
-  outbox: Outbox;
+  /** The outbox as the relay is to see it, with what it knows of the topics. */
+  outbox: Outbox & KnownEnds;
   conditions(): Condition[];
 }
 
@@ -58,7 +59,7 @@ export interface RelayGuard {
  * 15 s. The outbox throws what the store throws.
  */
 export function guardRelay(
-  store: Outbox & Ends & Pick<Store, 'leaseFreeMs'>,
+  store: Outbox & KnownEnds & Pick<Store, 'leaseFreeMs'>,
   target: Pick<PublishTarget, 'name'>,
   clock: Pick<Clock, 'nowMs'>,
 ): RelayGuard {
@@ -91,7 +92,7 @@ export function guardRelay(
   }
 
   return {
-    outbox: Object.create(store, { holdLease: { value: holdLease } }) as Outbox,
+    outbox: Object.create(store, { holdLease: { value: holdLease } }) as RelayGuard['outbox'],
     conditions() {
       if (unledSinceMs === null || clock.nowMs() - unledSinceMs < relayDefaults.conditionAfterMs) return [];
       return [

@@ -4,20 +4,21 @@
 import { tellsOf } from '../alert/tells-of';
 import type { Settings } from '../config';
 import type { Alert } from '../model/alert';
-import type { Outbox, Store } from '../model/store';
+import type { Store } from '../model/store';
 import type { Trouble } from '../observe/lines';
 import type { Observer } from '../observe/observer';
 import { makeRelay, type Relay } from '../publish/relay';
 import { relayDefaults, type ToldBefore } from '../publish/relay-options';
 import type { PublishTarget } from '../publish/target';
 import type { Clock } from '../tools/clock';
+import type { RelayGuard } from './log-alone';
 import { topicsOf } from './options';
 import { traceSends } from './trace-sends';
 
 /** The relay of the outbox, which is the store's as this relay may see it, to the target; every send is traced and told. */
 export function relayOf(
   settings: Settings,
-  doors: { store: Store; outbox: Outbox; target: PublishTarget },
+  doors: { store: Pick<Store, 'listAlerts'>; outbox: RelayGuard['outbox']; target: PublishTarget },
   observer: Observer,
   clock: Clock,
   holder: string,
@@ -28,7 +29,6 @@ export function relayOf(
     traceSends(doors.target, observer, system === 'kafka' ? settings.kafkaClientId : null),
     {
       ...relayDefaults,
-      ends: doors.store,
       leaseMs: settings.leaseSeconds * 1000,
       toldBefore: async () => toldIn(await doors.store.listAlerts()),
       liveTopics: topicsOf(settings),

@@ -11,6 +11,7 @@ import {
 import type { QuarantineReason } from '../../src/model/notification';
 import { Problem } from '../../src/model/problem';
 import type { HeldPartition, LeaseHeld, Outbox } from '../../src/model/store';
+import type { KnownEnds } from '../../src/publish/catch-up';
 import type { Clock } from '../../src/tools/clock';
 
 export type MemoryRow = OutboxRow & {
@@ -20,17 +21,18 @@ export type MemoryRow = OutboxRow & {
 
 type What = Pick<RecordParts, 'kind' | 'change' | 'reconciled'>;
 
-export type MemoryOutbox = Outbox & {
-  rows: MemoryRow[];
-  /** Adds a row under the next sequence of its key: equipment, created and then updated, unless told otherwise. */
-  add(row: { topic: string; key: string; value?: string } & Partial<What>): MemoryRow;
-  /** Verbs that throw `store.unavailable` from now on. */
-  failing: Set<keyof Outbox>;
-  /** Verbs that were called, in order. */
-  calls: (keyof Outbox)[];
-  /** Hands the lease to somebody else, as if it had been theirs for so long. */
-  giveLeaseTo(holder: string, leaseMs: number): void;
-};
+export type MemoryOutbox = Outbox &
+  KnownEnds & {
+    rows: MemoryRow[];
+    /** Adds a row under the next sequence of its key: equipment, created and then updated, unless told otherwise. */
+    add(row: { topic: string; key: string; value?: string } & Partial<What>): MemoryRow;
+    /** Verbs that throw `store.unavailable` from now on. */
+    failing: Set<keyof Outbox>;
+    /** Verbs that were called, in order. */
+    calls: (keyof Outbox)[];
+    /** Hands the lease to somebody else, as if it had been theirs for so long. */
+    giveLeaseTo(holder: string, leaseMs: number): void;
+  };
 
 export function makeMemoryOutbox(clock: Clock): MemoryOutbox {
   const leases = new Map<string, { holder: string; untilMs: number }>();
@@ -110,6 +112,9 @@ export function makeMemoryOutbox(clock: Clock): MemoryOutbox {
       called('unsentCount');
       return unsent().length;
     },
+    topicEnds: async () => [],
+    noteFound: async () => 0,
+    allFound: async () => {},
   };
   return outbox;
 }

@@ -59,7 +59,7 @@ describeWithNeighbour('Kafka', kafkaAvailable(), 'a record that nobody can see y
     const store = openStoreHere(settingsFor(join(folder, name, 'store.db')), nowMs);
     const hand = new Hand({ store, advance, nowMs, reopen: async () => store, close: () => store.close() });
     const target = makeKafkaTarget(kafka(), { ...times, clock, topics: [live] });
-    const options = { ...relayDefaults, ends: store, clock, holder: name, leaseMs: 3_600_000 };
+    const options = { ...relayDefaults, clock, holder: name, leaseMs: 3_600_000 };
     const relay = makeRelay(store, target, options);
     const stop = async () => {
       await relay.close();

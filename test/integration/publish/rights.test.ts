@@ -151,12 +151,8 @@ describeWithNeighbour('Kafka', kafkaAvailable(), 'a client that has only what it
     const outbox = makeMemoryOutbox(clock);
     outbox.add({ topic, key: 'k' });
     const found: string[] = [];
-    const ends = {
-      topicEnds: async () => [],
-      noteFound: async ({ records }: FoundPage) => found.push(...records.map(({ key }) => key)),
-      allFound: async () => {},
-    };
-    const relay = makeRelay(outbox, target, { ...relayDefaults, ends, clock, holder: 'may-not-read' });
+    outbox.noteFound = async ({ records }: FoundPage) => found.push(...records.map(({ key }) => key));
+    const relay = makeRelay(outbox, target, { ...relayDefaults, clock, holder: 'may-not-read' });
     await until(async () => (await relay.step()) === 'waiting' && relay.conditions()[0], {
       withinMs: 20_000,
       everyMs: 20,

@@ -60,7 +60,7 @@ describeWithNeighbour('Kafka', kafkaAvailable(), 'a store behind its topics', ()
     const store = openStoreHere(settingsFor(join(folder, name, 'store.db')), nowMs);
     const hand = new Hand({ store, advance, nowMs, reopen: async () => store, close: () => store.close() });
     const target = makeKafkaTarget(kafka(), { ...kafkaTargetDefaults, clock, topics: [live] });
-    const options = { ...relayDefaults, ends: store, clock: ownClock, holder: name, leaseMs: 3_600_000 };
+    const options = { ...relayDefaults, clock: ownClock, holder: name, leaseMs: 3_600_000 };
     const relay = makeRelay(store, target, options);
     const stop = async () => {
       await relay.close();
@@ -247,7 +247,6 @@ describeWithNeighbour('Kafka', kafkaAvailable(), 'a store behind its topics', ()
     const target = makeKafkaTarget(kafka(), { ...kafkaTargetDefaults, clock, topics: [live] });
     const dying = makeRelay(silent, target, {
       ...relayDefaults,
-      ends: first.store,
       clock,
       holder: 'backup',
       leaseMs: 3_600_000,

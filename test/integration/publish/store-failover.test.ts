@@ -56,7 +56,7 @@ describeWithNeighbour('Kafka and PostgreSQL', neighbours, 'a replica that lags t
     const declared = [{ name: 'equipment.v1', partitions: 1, replicationFactor: 1, config: {} }];
     await createTopics(kafka, 'tramline', declared, { ...kafkaTargetDefaults, clock });
     const target = makeKafkaTarget(kafka, { ...kafkaTargetDefaults, clock, topics: [live] });
-    const relay = makeRelay(served, target, { ...relayDefaults, ends: served, clock, holder: 'one' });
+    const relay = makeRelay(served, target, { ...relayDefaults, clock, holder: 'one' });
     const sendAll = async () => {
       while ((await relay.step()) !== 'empty');
     };
@@ -94,7 +94,7 @@ describeWithNeighbour('Kafka and PostgreSQL', neighbours, 'a replica that lags t
   test('what has the row of an event that was sent, and lost before it was marked, is sent as well', async () => {
     const kafka = { brokers: cluster.brokers, clientId: 'tramline', tls: null, sasl: null };
     const target = makeKafkaTarget(kafka, { ...kafkaTargetDefaults, clock, topics: [live] });
-    const relay = makeRelay(served, target, { ...relayDefaults, ends: served, clock, holder: 'two' });
+    const relay = makeRelay(served, target, { ...relayDefaults, clock, holder: 'two' });
     const sendAll = async () => {
       while ((await relay.step()) !== 'empty');
     };

@@ -53,7 +53,9 @@ function setUp(left: LeftUnread) {
     state.reads += 1;
     return state.left;
   };
-  const relay = makeRelay(outbox, target, { ...relayDefaults, ends, clock, holder: 'me' });
+  outbox.noteFound = () => ends.noteFound();
+  outbox.allFound = () => ends.allFound();
+  const relay = makeRelay(outbox, target, { ...relayDefaults, clock, holder: 'me' });
   return { clock, outbox, target, relay, ends, state };
 }
 

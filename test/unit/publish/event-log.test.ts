@@ -40,8 +40,8 @@ test.each([
   const clock = makeHandClock(0);
   const outbox = makeMemoryOutbox(clock);
   const kafka = makeScriptedTarget();
-  const ends = { topicEnds: async () => known, noteFound: async () => 0, allFound: async () => {} };
-  const relay = makeRelay(outbox, kafka, { ...relayDefaults, ends, clock, holder: 'me' });
+  outbox.topicEnds = async () => known;
+  const relay = makeRelay(outbox, kafka, { ...relayDefaults, clock, holder: 'me' });
   expect(await relay.step()).toBe('empty');
   await clock.advance(relayDefaults.leaseMs);
   const without = makeRelay(outbox, makeEventLogTarget(), { ...relayDefaults, clock, holder: 'another' });

@@ -161,8 +161,7 @@ test('a failure from before a quota that heals in it was never one to tell', asy
 });
 
 test('a partition that cannot be read is told after it, though nothing is left to be sent elsewhere', async () => {
-  const ends = { topicEnds: async () => [], noteFound: async () => 0, allFound: async () => {} };
-  const { target, relay, fill, stepFor, holding } = setUp({ ends });
+  const { target, relay, fill, stepFor, holding } = setUp();
   target.partitions.set('t', 2);
   const unread = [{ topic: 't', partition: 0, partitions: 2 }];
   target.readOn = async () => ({ unread, denied: [], ends: [] });

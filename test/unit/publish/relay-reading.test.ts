@@ -20,15 +20,14 @@ function setUp(more: Partial<typeof relayDefaults> = {}) {
   outbox.add({ topic: 't', key: 'a' });
   const target = makeScriptedTarget();
   const found: unknown[] = [];
-  const ends = {
+  Object.assign(outbox, {
     topicEnds: async () => [{ topic: 't', partition: 0, nextOffset: '7', last: null }],
     noteFound: async (told: unknown) => found.push(told),
-    allFound: async () => {},
-  };
-  const options = { ...relayDefaults, leaseMs, ...more, ends, random: () => 0.5, clock };
+  });
+  const options = { ...relayDefaults, leaseMs, ...more, random: () => 0.5, clock };
   const relay = makeRelay(outbox, target, { ...options, holder: 'me' });
   const other = makeRelay(outbox, makeScriptedTarget(), { ...options, holder: 'another' });
-  return { clock, outbox, target, relay, other, ends, found };
+  return { clock, outbox, target, relay, other, found };
 }
 
 /** Two pages; before the second comes what is done `between`. */
@@ -75,9 +74,9 @@ test('a relay that reads for longer than its lease keeps it', async () => {
 });
 
 test('a store that cannot note what was found is no trouble of Kafka’s', async () => {
-  const { clock, target, relay, ends } = setUp();
+  const { clock, outbox, target, relay } = setUp();
   target.readOn = inTwoPages(() => {});
-  ends.noteFound = async () => Promise.reject(new Problem('store.unavailable', 'away'));
+  outbox.noteFound = async () => Promise.reject(new Problem('store.unavailable', 'away'));
   await expect(relay.step()).rejects.toMatchObject({ code: 'store.unavailable' });
   await clock.advance(60_000);
   expect(relay.conditions()).toEqual([]);

@@ -52,8 +52,7 @@ function setUp() {
   const throttled = (forMs: number) => tell({ throttledMs: forMs });
   const untraced = { startSend: () => ({ end: () => {} }) };
   const observer = { sent: tell, trouble: tell, throttled, ...untraced } as unknown as Observer;
-  const ends = { topicEnds: async () => [], allFound: async () => {} };
-  const store = { ...outbox, ...ends, listAlerts: async () => [] } as unknown as Store;
+  const store = { ...outbox, listAlerts: async () => [] } as unknown as Store;
   const settings = { leaseSeconds: 60, kafkaClientId: 'tramline' } as Settings;
   const relay = relayOf(settings, { store, outbox: store, target }, observer, clock, 'me');
   return { clock, target, outbox, told, relay };
