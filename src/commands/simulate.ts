@@ -1,8 +1,8 @@
 // `tramline simulate`: starts the provider on a laptop, prints one JSON line when it is ready, and runs until it is told
 // to end. Only words from the shell to options and back; the simulator itself lives in its own folder.
-import { type Command, InvalidArgumentError } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import { Problem } from '../model/problem';
-import type { OldEquipmentIds, SimulatorOptions } from '../simulator/options';
+import type { SimulatorOptions } from '../simulator/options';
 import { isDay } from '../simulator/rules';
 import { startSimulator } from '../simulator/simulator';
 
@@ -14,20 +14,30 @@ export function registerSimulate(program: Command): void {
     .option('--port <number>', 'where it listens on 127.0.0.1; 0 = a free port', whole, 9_100)
     .option('--deliver-to <url>', 'where its webhooks are delivered', address)
     .option('--latency-ms <number>', 'added to every answer', whole)
-    .option('--auth <kind>', 'the kind of tokens it hands out: oauth1 or oauth2', kind, 'oauth2')
+    .addOption(
+      new Option('--auth <kind>', 'the kind of tokens it hands out')
+        .choices(['oauth1', 'oauth2'])
+        .default('oauth2'),
+    )
     .option('--today <date>', 'the day whose rules are in force (default: the real date)', day)
     .option('--oauth1-ends <date>', 'from this day OAuth 1 is refused', day)
-    .option('--plan <plan>', 'production or sandbox, which limits connections, calls and time', plan)
+    .addOption(
+      new Option('--plan <plan>', 'a sandbox limits connections, calls and time').choices([
+        'production',
+        'sandbox',
+      ]),
+    )
     .option('--sandbox-since <date>', 'since when the application is in the sandbox (default: today)', day)
     .option(
       '--old-equipment-ends <date>',
       'from this day machines and implements are gone (default: never)',
       day,
     )
-    .option(
-      '--old-equipment-ids <kind>',
-      'what machines and implements are called by: equipment (as in the new API) or principal',
-      ids,
+    .addOption(
+      new Option(
+        '--old-equipment-ids <kind>',
+        'what machines and implements are called by; equipment: as in the new API',
+      ).choices(['equipment', 'principal']),
     )
     .option('--seed <number>', 'the same seed, the same world', whole)
     .option('--organizations <number>', 'how many organizations', whole)
@@ -74,19 +84,4 @@ function address(text: string): string {
   if (!/^https?:\/\//.test(text) || !URL.canParse(text))
     throw new InvalidArgumentError('an http or https address is needed.');
   return text;
-}
-
-function kind(text: string): 'oauth1' | 'oauth2' {
-  if (text === 'oauth1' || text === 'oauth2') return text;
-  throw new InvalidArgumentError('oauth1 or oauth2 is needed.');
-}
-
-function ids(text: string): OldEquipmentIds {
-  if (text === 'equipment' || text === 'principal') return text;
-  throw new InvalidArgumentError('equipment or principal is needed.');
-}
-
-function plan(text: string): 'production' | 'sandbox' {
-  if (text === 'production' || text === 'sandbox') return text;
-  throw new InvalidArgumentError('production or sandbox is needed.');
 }
