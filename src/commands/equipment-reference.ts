@@ -7,6 +7,7 @@ import type { Listed, ReferenceKind, ReferenceView } from '../model/provider-dat
 import { type Action, type CommandContext, withApiOrNewStore } from './context';
 import { printListing } from './listing';
 import type { Column } from './output';
+import { textOf } from './show-document';
 
 interface Options {
   name?: string;
@@ -15,7 +16,7 @@ interface Options {
 const columns: Column<ReferenceView>[] = [
   { title: 'ID', of: ({ id }) => id },
   { title: 'NAME', of: ({ name }) => name, gives: true },
-  { title: 'CATEGORY', of: ({ category }) => (typeof category === 'string' ? category : null) },
+  { title: 'CATEGORY', of: ({ category }) => textOf(category) },
   { title: 'CERTIFIED', of: ({ certified }) => (typeof certified === 'boolean' ? yesOrNo(certified) : null) },
 ];
 

@@ -9,8 +9,9 @@ import { type Action, type CommandContext, withEquipment } from './context';
 import { referenceCommands } from './equipment-reference';
 import { exitCodes } from './exit-code';
 import { printListing } from './listing';
+import { collect } from './option-values';
 import type { Column } from './output';
-import { documentLines } from './show-document';
+import { documentLines, textOf } from './show-document';
 
 interface Filters {
   organization?: string[];
@@ -151,12 +152,4 @@ function show({ output }: CommandContext, equipment: DocumentView | AcceptedView
   if (output.json) output.value(equipment);
   else for (const line of documentLines({ ...equipment })) output.line(line);
   return exitCodes.done;
-}
-
-function collect(value: string, earlier: string[] = []): string[] {
-  return [...earlier, value];
-}
-
-function textOf(value: unknown): string | null {
-  return typeof value === 'string' ? value : null;
 }

@@ -7,6 +7,7 @@ import type { Api, EventFilter, StructuredEvent } from '../model/api';
 import { mayComeBack } from './client';
 import { type Action, type CommandContext, serviceOf, withApi } from './context';
 import { exitCodes } from './exit-code';
+import { wholeNumber } from './option-values';
 import { shortTime, widthMax } from './output';
 
 interface Options {
@@ -36,7 +37,7 @@ export function registerEvents(program: Command, action: Action<Options>): void 
     .command('events')
     .description('published events, in order')
     .option('--follow', 'go on with those to come, until interrupted')
-    .option('--after <position>', 'only those after this position', position)
+    .option('--after <position>', 'only those after this position', wholeNumber)
     .option('--type <type>', 'only those of this CloudEvents type, whole or as listed here', eventType)
     .option('--organization <id>', 'only those of this organization')
     .action(action((context, _argument, options) => run(context, options)));
@@ -166,9 +167,4 @@ function eventType(text: string): string {
   if (!eventTypes.includes(short))
     throw new InvalidArgumentError(`one of ${eventTypes.join(', ')} is needed.`);
   return `io.tramline.${short}.v1`;
-}
-
-function position(text: string): number {
-  if (!/^\d{1,15}$/.test(text)) throw new InvalidArgumentError('a whole number is needed.');
-  return Number(text);
 }

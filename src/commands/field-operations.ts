@@ -8,7 +8,7 @@ import { type Action, type CommandContext, withApiOrNewStore } from './context';
 import { exitCodes } from './exit-code';
 import { printListing } from './listing';
 import type { Column } from './output';
-import { documentLines } from './show-document';
+import { documentLines, textOf } from './show-document';
 
 interface Options {
   organization?: string;
@@ -100,8 +100,4 @@ function whatOf({ cropName, products }: DocumentView): string | null {
   if (typeof cropName === 'string') return cropName;
   if (!Array.isArray(products)) return null;
   return products.map(({ name }: { name?: unknown }) => textOf(name) ?? '–').join(', ') || null;
-}
-
-function textOf(value: unknown): string | null {
-  return typeof value === 'string' ? value : null;
 }

@@ -1,13 +1,14 @@
 /**
  * `tramline files`: what the provider keeps for its users; looked at, and fetched to a file of this machine.
  */
-import { type Command, InvalidArgumentError } from 'commander';
+import type { Command } from 'commander';
 import type { Api } from '../model/api';
 import type { FileView } from '../model/provider-data';
 import { type Action, type CommandContext, withApiOrNewStore } from './context';
 import { downloadFile } from './download-file';
 import { exitCodes } from './exit-code';
 import { printListing } from './listing';
+import { wholeNumber } from './option-values';
 import type { Column } from './output';
 import { documentLines } from './show-document';
 
@@ -57,7 +58,7 @@ export function registerFiles(program: Command, action: Action<Options>): void {
       '--output <file>',
       'write it here, once it is complete and checked; a file that is here is replaced then',
     )
-    .option('--bytes-max <number>', 'refuse a larger file', whole, bytesMaxDefault)
+    .option('--bytes-max <number>', 'refuse a larger file', wholeNumber, bytesMaxDefault)
     .action(
       action((context, id, options) =>
         withApiOrNewStore(context, (api) => get(context, api, id ?? '', options)),
@@ -90,9 +91,4 @@ async function get(
     output.line(checks[checkedBy ?? 'none']);
   }
   return exitCodes.done;
-}
-
-function whole(text: string): number {
-  if (!/^\d{1,15}$/.test(text)) throw new InvalidArgumentError('a whole number is needed.');
-  return Number(text);
 }

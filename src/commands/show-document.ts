@@ -36,3 +36,8 @@ function phraseOf(value: unknown): string {
     named === undefined ? [] : [id === undefined || name === undefined ? String(named) : `${name} (${id})`];
   return [...head, ...more].join(', ') || '–';
 }
+
+/** A fact of a document as a column has it; null where it is none, or no text. */
+export function textOf(value: unknown): string | null {
+  return typeof value === 'string' ? value : null;
+}

@@ -17,7 +17,9 @@ import type {
 import { type Action, type CommandContext, withApiOrNewStore } from './context';
 import { exitCodes } from './exit-code';
 import { printListing } from './listing';
+import { collect } from './option-values';
 import type { Column } from './output';
+import { textOf } from './show-document';
 
 interface Wishes {
   eventType?: string;
@@ -92,8 +94,8 @@ export function registerDelivery(program: Command, action: Action<Settings>): vo
     .command('set')
     .description('change them')
     .addOption(statusOption())
-    .option('--concurrency <number>', 'deliveries at a time, 1 to 10', wholeNumber(10))
-    .option('--batch-size <number>', 'notifications of one delivery at most, 1 to 256', wholeNumber(256))
+    .option('--concurrency <number>', 'deliveries at a time, 1 to 10', numberTo(10))
+    .option('--batch-size <number>', 'notifications of one delivery at most, 1 to 256', numberTo(256))
     .option('--rotate-authorization', 'another Authorization value, which is made and not shown')
     .option('--authorization-file <path>', 'another Authorization value, from a file; - is standard input')
     .action(action((context, _none, options) => set(context, options)));
@@ -250,24 +252,16 @@ function filtersOf(filters: unknown): string | null {
   return texts.length === 0 ? null : texts.join(' ');
 }
 
-function collect(value: string, earlier: string[] = []): string[] {
-  return [...earlier, value];
-}
-
 function collectFilter(text: string, earlier: { key: string; value: string }[] = []) {
   const at = text.indexOf('=');
   if (at < 1 || at === text.length - 1) throw new InvalidArgumentError('It is written key=value.');
   return [...earlier, { key: text.slice(0, at), value: text.slice(at + 1) }];
 }
 
-function wholeNumber(most: number) {
+function numberTo(most: number) {
   return (text: string): number => {
     const number = Number(text);
     if (/^\d+$/.test(text) && number >= 1 && number <= most) return number;
     throw new InvalidArgumentError(`It is a whole number from 1 to ${most}.`);
   };
-}
-
-function textOf(value: unknown): string | null {
-  return typeof value === 'string' ? value : null;
 }
