@@ -5,6 +5,7 @@
 import type { HeldPartition } from '../model/store';
 import type { TopicPlace } from '../model/topic-end';
 
+/** The same for all that stand at the same place, however many partitions the topic has. */
 export function placeName({ topic, partition }: TopicPlace): string {
   return `${topic}/${partition}`;
 }

@@ -3,10 +3,11 @@
  * records. Where they stand and what it reads on is looked at too: a topic that was made anew is told and counted. It looks at records
  * and changes none: the `traceparent` of a record was decided with it.
  */
-import type { TopicEnd } from '../model/topic-end';
+import type { TopicEnd, TopicPlace } from '../model/topic-end';
 import type { Trouble } from '../observe/lines';
 import type { Observer } from '../observe/observer';
 import type { SentPlace } from '../observe/traces';
+import { placeName } from '../publish/place-name';
 import type { Batch, Outcome, PublishTarget } from '../publish/target';
 
 /** `clientId`: as which brokers know us; null where there are none. */
@@ -66,8 +67,6 @@ export function traceSends(
   };
 }
 
-type Partition = Pick<Batch, 'topic' | 'partition'>;
-
 /**
  * How far each partition is known to go, by what the store was told, what was read on from there and what was acknowledged
  * to this process: one that takes a record before that is another log, or was cut. Whoever leads on reads nothing, and the store
@@ -75,10 +74,9 @@ type Partition = Pick<Batch, 'topic' | 'partition'>;
  */
 function makePlaces() {
   const reached = new Map<string, bigint>();
-  const nameOf = ({ topic, partition }: Partition) => `${topic}/${partition}`;
   return {
-    reach: (end: TopicEnd) => void reached.set(nameOf(end), BigInt(end.nextOffset)),
-    forget: (partition: Partition) => void reached.delete(nameOf(partition)),
+    reach: (end: TopicEnd) => void reached.set(placeName(end), BigInt(end.nextOffset)),
+    forget: (partition: TopicPlace) => void reached.delete(placeName(partition)),
     /** Topics of which a partition fell behind. */
     fallen(batches: Batch[], outcomes: Outcome[]): Set<string> {
       const topics = new Set<string>();
@@ -86,8 +84,8 @@ function makePlaces() {
         const outcome = outcomes[index];
         if (outcome?.sent !== true || outcome.firstOffset === null) continue;
         const first = BigInt(outcome.firstOffset);
-        if (first < (reached.get(nameOf(batch)) ?? first)) topics.add(batch.topic);
-        reached.set(nameOf(batch), first + BigInt(batch.rows.length));
+        if (first < (reached.get(placeName(batch)) ?? first)) topics.add(batch.topic);
+        reached.set(placeName(batch), first + BigInt(batch.rows.length));
       }
       return topics;
     },
