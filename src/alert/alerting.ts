@@ -116,7 +116,7 @@ export function makeAlerting(parts: AlertingParts): Alerting {
   const book = makeAlertBook(parts.store, clock);
   const leader = makeLeader(parts.store, clock, parts.holder, options.leaseMs, options.sole);
   const unrecorded = makeUnrecorded(parts.sinks, options);
-  const relearning = makeRelearning(parts.isOver);
+  const relearning = makeRelearning(parts.isSettled ?? never, parts.isOver ?? never);
   const conclude = makeConclude(parts, relearning);
   const times = { ...options, startedAtMs: clock.nowMs() };
   let [leading, refreshedAtMs] = [false, Number.NEGATIVE_INFINITY];
@@ -180,6 +180,8 @@ export function makeAlerting(parts: AlertingParts): Alerting {
   return { step, ...recallOf(book, () => leading), close: leader.giveBack };
 }
 
+const never = () => false;
+
 type Conclude = (
   inputs: AlertInputs,
   told: Told[],
@@ -188,13 +190,10 @@ type Conclude = (
 ) => Alert[];
 
 /** From what is stored and what processes tell to the alerts as they are now; nobody is told of them yet. */
-function makeConclude(
-  { options, isSettled = () => false, manageUrl = () => null }: AlertingParts,
-  relearning: Relearning,
-): Conclude {
+function makeConclude({ options, manageUrl = () => null }: AlertingParts, relearning: Relearning): Conclude {
   const gather = makeGather(options);
   return (inputs, told, known, { nowMs, steadyMs }) => {
-    relearning.hear(told, known, isSettled, nowMs);
+    relearning.hear(told, known, nowMs);
     const conditions = told.flatMap((one) => one.conditions);
     const open = openOf(known, relearning.unlearned());
     const signals = evaluate({ ...inputs, conditions, nowMs }, { ...options, ...open, manageUrl });

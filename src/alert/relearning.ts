@@ -16,7 +16,7 @@ export type IsOver = (name: ConditionName, labels: IdentityLabels) => boolean;
 
 export interface Relearning {
   /** In each round: what each living process tells, beside the alerts that there are. */
-  hear(told: Told[], alerts: Alert[], isSettled: IsSettled, nowMs: number): void;
+  hear(told: Told[], alerts: Alert[], nowMs: number): void;
   /** The names of alerts whose states may hold although nobody tells of them. */
   unlearned(): ReadonlySet<string>;
   /** The signals of this round and what fires after it: what ends later while who told of it lives is over. */
@@ -31,7 +31,7 @@ const rows = Object.entries(conditionRows) as [ConditionName, (typeof conditionR
 const namesOf = new Map<string, ConditionName>(rows.map(([name, row]) => [row.name, name]));
 
 /** Whether a name is settled is asked while an alert of it is open. Nothing is kept for longer than its row's `relearnedWithinMs` after what was known was lost. Never throws. */
-export function makeRelearning(isOver: IsOver = () => false): Relearning {
+export function makeRelearning(isSettled: IsSettled, isOver: IsOver): Relearning {
   const lostAtMs = new Map<ConditionName, number>();
   /** Who told of an alert's name while it had a signal. */
   const tellersOf = new Map<string, string[]>();
@@ -52,7 +52,7 @@ export function makeRelearning(isOver: IsOver = () => false): Relearning {
   }
 
   return {
-    hear(told, alerts, isSettled, nowMs) {
+    hear(told, alerts, nowMs) {
       const living = new Map(told.map(({ holder, conditions }) => [holder, conditions]));
       if (!leads) for (const [name] of rows) lostAtMs.set(name, nowMs);
       leads = true;
