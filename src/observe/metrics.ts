@@ -189,13 +189,10 @@ function deliveryInstruments(meter: Meter) {
     'reason',
     [...securityReasons, 'unauthenticated', 'address-refused', 'message-id-reused'],
   );
-  let duplicates = 0;
+  const duplicates = makeTotal(meter, 'tramline.duplicate_deliveries', {
+    description: 'Deliveries whose message id was stored before.',
+  });
   let active = 0;
-  meter
-    .createObservableCounter('tramline.duplicate_deliveries', {
-      description: 'Deliveries whose message id was stored before.',
-    })
-    .addCallback((result) => result.observe(duplicates));
   meter
     .createObservableUpDownCounter('http.server.active_requests', {
       description: 'Requests to the public listener in progress.',
@@ -212,7 +209,7 @@ function deliveryInstruments(meter: Meter) {
       outcomes.add(1, line.repeated ? 'repeated' : 'accepted');
       if (line.idReused) security.add(1, 'message-id-reused');
       if (line.repeated) {
-        duplicates += 1;
+        duplicates.add(1);
         return;
       }
       notifications.add(line.hints, 'hint');
@@ -247,14 +244,11 @@ function providerInstruments(meter: Meter): Metrics['providerCall'] {
     'tramline.provider_elapsed',
     'What the provider says it took for an answer, as its answers had it.',
   );
-  meter
-    .createObservableCounter('tramline.provider_received', {
-      description: 'Bytes of answers received from the provider.',
-      unit: 'By',
-    })
-    .addCallback((result) => result.observe(received));
+  const received = makeTotal(meter, 'tramline.provider_received', {
+    description: 'Bytes of answers received from the provider.',
+    unit: 'By',
+  });
   let clockOffsetMs = 0;
-  let received = 0;
   meter
     .createObservableGauge('tramline.provider_clock_offset', {
       description: 'The provider’s clock minus ours, as its last answer had it.',
@@ -266,7 +260,7 @@ function providerInstruments(meter: Meter): Metrics['providerCall'] {
   const known = new Map<string, Attributes>();
   return (line) => {
     if (line.clockOffsetMs !== null) clockOffsetMs = line.clockOffsetMs;
-    received += line.bytes;
+    received.add(line.bytes);
     duration.record(line.tookMs / 1000, attributesOf(line));
     if (line.elapsedMs !== null) elapsed.record(line.elapsedMs / 1000);
   };
