@@ -16,7 +16,6 @@ const rooms = [
   'subscribe',
   'observe',
   'operations',
-  'console',
 ].join('|');
 
 /** The npm package, or its types. */
@@ -118,9 +117,9 @@ module.exports = {
     {
       name: 'express is used where HTTP comes in',
       comment:
-        'Webhook, operations, connect, console and the simulator have routes. Elsewhere a request has already become a value.',
+        'Webhook, operations, connect and the simulator have routes. Elsewhere a request has already become a value.',
       severity: 'error',
-      from: { path: '^src/', pathNot: '^src/(webhook|operations|connect|console|simulator)/' },
+      from: { path: '^src/', pathNot: '^src/(webhook|operations|connect|simulator)/' },
       to: { path: packages('express|express-rate-limit|express-serve-static-core|helmet') },
     },
     {
@@ -160,11 +159,11 @@ module.exports = {
     {
       name: 'node:http is used at the edges',
       comment:
-        'The clients above, whoever listens (webhook, operations, connect, console, and the wiring that opens the listeners), and what bounds the connections of listeners.',
+        'The clients above, whoever listens (webhook, operations, connect, and the wiring that opens the listeners), and what bounds the connections of listeners.',
       severity: 'error',
       from: {
         path: '^src/',
-        pathNot: `${clients}|^src/((webhook|operations|console|observe|wire)/|(tools/connections|wire|main)\\.ts$)`,
+        pathNot: `${clients}|^src/((webhook|operations|observe|wire)/|(tools/connections|wire|main)\\.ts$)`,
       },
       to: { path: builtin('http') },
     },

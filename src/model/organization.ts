@@ -149,7 +149,7 @@ function leftBeside(current: CauseSet, { by, found }: Observation): CauseSet {
   return left;
 }
 
-/** An organization as commands and the console show it. */
+/** An organization as the API and commands show it. */
 export interface OrganizationView {
   id: string;
   name: string | null;

@@ -23,7 +23,7 @@ import type { WebhookSettings } from '../webhook/settings';
 
 const dayMs = 86_400_000;
 
-/** Of one process: acceptance, claims, endings, the relay and the console share them. */
+/** Of one process: acceptance, claims, endings, the relay and operators share them. */
 const postgresConnections = 10;
 
 /** What the store that `DATABASE_URL` names is told: an embedded file, or PostgreSQL. */

@@ -115,7 +115,7 @@ const badExamples: [rule: string, file: string, text: string][] = [
   ],
   [
     'only commands and the demonstration start the simulator',
-    'src/console/bad.ts',
+    'src/alert/bad-simulator.ts',
     "import '../simulator/start-simulator';",
   ],
   [

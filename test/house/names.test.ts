@@ -11,7 +11,6 @@ const rooms = [
   'demo',
   'config',
   'connect',
-  'console',
   'fetch',
   'inbox',
   'model',
