@@ -13,7 +13,7 @@ export interface KafkaCounters {
 /** `topics`: those that are shown before they lost anything; one of a former prefix is shown once it did. */
 export function makeKafkaCounters(meter: Meter, topics: readonly string[]): KafkaCounters {
   const throttled = makeTotal(meter, 'tramline.kafka_throttled', {
-    description: 'Time for which a quota of the brokers held sends back, counted while that lasts.',
+    description: 'Time for which a quota of the brokers held requests back, counted while that lasts.',
     unit: 's',
   });
   const losses = makeTally(

@@ -43,7 +43,7 @@ export interface Observer {
   syncEnded(line: SyncEnd): void;
   /** The gate refused the address of a page of a listing. */
   listingRefused(): void;
-  /** For so much longer a quota of the brokers has held sends back. */
+  /** For so much longer a quota of the brokers has held requests back. */
   throttled(forMs: number): void;
   /** It holds less than was acknowledged there: it was made anew, or cut. */
   topicLostRecords(topic: string): void;

@@ -39,6 +39,8 @@ export interface ClusterTimes {
   connectTimeoutMs: number;
   /** For one request. */
   requestTimeoutMs: number;
+  /** Told whenever a quota of a broker holds back what is asked of it next, and for how many milliseconds. Must not throw. */
+  heldBack?: (forMs: number) => void;
 }
 
 /** Of a producer in this role: the next one with it fences the one before. */

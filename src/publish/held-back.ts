@@ -6,7 +6,7 @@ import type { Clock } from '../tools/clock';
 import type { RelayHooks } from './relay-options';
 
 export interface HeldBack {
-  /** For so long from now. */
+  /** For so long from now at least. */
   began(forMs: number): void;
   /** Before each turn: what was waited since is counted, and it may be over. */
   look(): void;
@@ -22,22 +22,26 @@ export function makeHeldBack(
   hooks: Pick<RelayHooks, 'heldBack' | 'waited' | 'letGo'>,
 ): HeldBack {
   let held: { seenMs: number; untilMs: number; waitedMs: number } | null = null;
+  function look(): void {
+    if (held === null) return;
+    const nowMs = clock.steadyMs();
+    const passedMs = Math.min(nowMs, held.untilMs) - held.seenMs;
+    if (passedMs > 0) hooks.waited?.(passedMs);
+    held = { ...held, seenMs: held.seenMs + passedMs, waitedMs: held.waitedMs + passedMs };
+    if (nowMs - held.untilMs < overAfterMs) return;
+    hooks.letGo?.(held.waitedMs);
+    held = null;
+  }
   return {
     began(forMs) {
+      // A turn that reads on may be held back many times.
+      look();
       const nowMs = clock.steadyMs();
       hooks.heldBack?.(forMs, held !== null);
-      held = { seenMs: nowMs, untilMs: nowMs + forMs, waitedMs: held?.waitedMs ?? 0 };
+      const untilMs = Math.max(nowMs + forMs, held?.untilMs ?? 0);
+      held = { seenMs: nowMs, untilMs, waitedMs: held?.waitedMs ?? 0 };
     },
-    look() {
-      if (held === null) return;
-      const nowMs = clock.steadyMs();
-      const passedMs = Math.min(nowMs, held.untilMs) - held.seenMs;
-      if (passedMs > 0) hooks.waited?.(passedMs);
-      held = { ...held, seenMs: held.seenMs + passedMs, waitedMs: held.waitedMs + passedMs };
-      if (nowMs - held.untilMs < overAfterMs) return;
-      hooks.letGo?.(held.waitedMs);
-      held = null;
-    },
+    look,
     leave() {
       held = null;
     },

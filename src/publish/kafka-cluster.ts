@@ -85,12 +85,14 @@ export function makeCluster(
   times: ClusterTimes & { clock: Pick<Clock, 'steadyMs'> },
 ): KafkaCluster {
   const sockets = makeSockets();
-  const cluster = makeInnerCluster({
+  const config = {
     ...clientConfig(settings, times),
     // The client gives each of its connections the certificates that it was made with, though it lives for months.
-    socketFactory: (request) => sockets.make({ ...(request as SocketRequest), ssl: tlsOptions(settings) }),
+    socketFactory: (request: unknown) =>
+      sockets.make({ ...(request as SocketRequest), ssl: tlsOptions(settings) }),
     metadataMaxAge: metadataMaxAgeMs,
-  });
+  };
+  const cluster = makeInnerCluster(config, times.heldBack);
   const { brokerPool } = cluster;
   let asked = 0;
   const throttle = makeThrottle(times.clock);

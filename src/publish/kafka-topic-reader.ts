@@ -53,6 +53,7 @@ export function makeTopicReader(cluster: Cluster): TopicReader {
       );
       const broker = await cluster.findBroker({ nodeId: led?.leader ?? noLeader });
       const answered = await fetchPiece(broker, { topic, partition, nextOffset }, withinMs);
+      if (answered === null) return { topic, partition, nextOffset, records: [], heldBack: true };
       const messages = answered
         .flatMap((one) => one.messages)
         .filter(({ offset }) => BigInt(offset) >= BigInt(nextOffset));
@@ -67,7 +68,7 @@ export function makeTopicReader(cluster: Cluster): TopicReader {
 
 /**
  * A broker tells a client that is over its quota (`consumer_byte_rate`) how long to wait, and nothing of what it asked for: taken for an
- * answer, what is there would be called unseen. kafkajs holds back what is asked next for so long.
+ * answer, what is there would be called unseen. kafkajs holds back what is asked next for so long. null where it never answers.
  */
 async function fetchPiece(broker: Broker, { topic, partition, nextOffset }: TopicEnd, withinMs: number) {
   const piece = { partition, fetchOffset: nextOffset, maxBytes: pieceBytesMax };
@@ -81,7 +82,8 @@ async function fetchPiece(broker: Broker, { topic, partition, nextOffset }: Topi
       topics: [{ topic, partitions: [piece] }],
     });
     const answered = responses.flatMap(({ partitions }) => partitions);
-    if (answered.length > 0 || clientSideThrottleTime <= 0 || asked === throttledMax) return answered;
+    if (answered.length > 0 || clientSideThrottleTime <= 0) return answered;
+    if (asked === throttledMax) return null;
   }
 }
 

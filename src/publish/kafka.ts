@@ -8,10 +8,11 @@ import type { Clock } from '../tools/clock';
 import { describeError, idRefused, isOfCoordinator, kindOf, ofTransactionalId } from './classify-error';
 import { type KafkaSettings, transactionalIdOf } from './client-config';
 import type { KafkaCluster, ProducerEpoch, TakenEpoch } from './kafka-cluster';
-import { makeProducer, type Producer } from './producer';
+import { heldBackMsMax, makeProducer, type Producer } from './producer';
 import { type Reaching, reachCluster, rotate } from './reach-cluster';
 import { readOn } from './read-topics';
 import type { Batch, BrokerAddress, LeftUnread, PublishTarget, SendResult } from './target';
+import { toldMsMin } from './throttle';
 
 export interface KafkaTargetOptions {
   clock: Clock;
@@ -57,6 +58,7 @@ class KafkaTarget implements PublishTarget {
   private epochForgottenAfterMs: number | null = null;
   /** The last that was taken here. */
   private lastEpoch: ProducerEpoch | null = null;
+  private heardHeldBack: (forMs: number) => void = () => {};
   private opened = 0;
   private closed = false;
   /** Of what is waited for now. */
@@ -78,7 +80,10 @@ class KafkaTarget implements PublishTarget {
     // Another one first each time: who answers the first question may be mute to the next.
     const brokers = rotate(this.settings.brokers, this.opened);
     this.opened += 1;
-    const reaching = reachCluster({ ...this.settings, brokers }, this.options);
+    const heldBack = (forMs: number) => {
+      if (forMs >= toldMsMin) this.heardHeldBack(Math.min(forMs, heldBackMsMax));
+    };
+    const reaching = reachCluster({ ...this.settings, brokers }, { ...this.options, heldBack });
     this.reaching = reaching;
     const heard: Heard = { fault: null };
     try {
@@ -98,6 +103,10 @@ class KafkaTarget implements PublishTarget {
       const where = said.includes(' at ') ? '' : ` at ${brokers.join(', ')}`;
       throw new Problem(problem, `Kafka cannot be used: ${said}${where}`, error);
     }
+  }
+
+  onHeldBack(heard: (forMs: number) => void): void {
+    this.heardHeldBack = heard;
   }
 
   forgottenAfterMs(): number | null {

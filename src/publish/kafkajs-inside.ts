@@ -102,7 +102,16 @@ type MakeRequest = (parameters: { topicData: ProduceBody }) => { request: Reques
 
 interface RequestQueue {
   pending: unknown[];
+  /** What the cluster of this connection was made with. */
+  instrumentationEmitter: Partial<ThrottleEmitter> | null;
   scheduleCheckPendingRequests(): void;
+  maybeThrottle(forMs: number | null | undefined): void;
+}
+
+/** kafkajs tells it much that nobody asks for. */
+interface ThrottleEmitter {
+  emit(): void;
+  heldBack(forMs: number): void;
 }
 
 interface Inside {
@@ -134,7 +143,9 @@ function openInside(): Inside {
   const kafkajs = require('kafkajs') as typeof Kafkajs;
   // Rooms do not log: what matters is returned or thrown.
   const silent = { logLevel: kafkajs.logLevel.NOTHING, logCreator: () => () => {} };
-  mendIdleTimer((require('kafkajs/src/network/requestQueue') as { prototype: RequestQueue }).prototype);
+  const queue = (require('kafkajs/src/network/requestQueue') as { prototype: RequestQueue }).prototype;
+  mendIdleTimer(queue);
+  tellThrottles(queue);
   addCodecs((require('kafkajs/src/protocol/message/compression') as { Codecs: Codecs }).Codecs);
   const { createErrorFromCode } = require('kafkajs/src/protocol/error') as {
     createErrorFromCode(code: number): { type: string };
@@ -166,6 +177,15 @@ function mendIdleTimer(queue: RequestQueue): void {
   const { scheduleCheckPendingRequests } = queue;
   queue.scheduleCheckPendingRequests = function whenAnyWaits(this: RequestQueue) {
     if (this.pending.length > 0) scheduleCheckPendingRequests.call(this);
+  };
+}
+
+/** For how long an answer holds back what is asked next on its connection: the queue obeys, and tells nobody else. */
+function tellThrottles(queue: RequestQueue): void {
+  const { maybeThrottle } = queue;
+  queue.maybeThrottle = function andTell(this: RequestQueue, forMs) {
+    maybeThrottle.call(this, forMs);
+    if (forMs) this.instrumentationEmitter?.heldBack?.(forMs);
   };
 }
 
@@ -214,14 +234,21 @@ function withRequests(
   return Object.create(broker, { lookupRequest: { value: lookupRequest } });
 }
 
-/** A cluster that is not connected yet and whose brokers are mended. Throws `publish.refused` for another kafkajs. */
-export function makeInnerCluster(config: KafkaConfig & { metadataMaxAge: number }): Cluster {
+/**
+ * A cluster that is not connected yet and whose brokers are mended. `heldBack` hears for how many milliseconds each answer holds
+ * back what is asked next on its connection. Throws `publish.refused` for another kafkajs.
+ */
+export function makeInnerCluster(
+  config: KafkaConfig & { metadataMaxAge: number },
+  heldBack: (forMs: number) => void = () => {},
+): Cluster {
   const inner = openInside();
   const cluster = new inner.Cluster({
     ...config,
     logger: inner.makeClient(config).logger(),
     allowAutoTopicCreation: false,
     maxInFlightRequests: null,
+    instrumentationEmitter: { emit() {}, heldBack } satisfies ThrottleEmitter,
   });
   const { createBroker } = cluster.brokerPool;
   cluster.brokerPool.createBroker = (options) => mendBroker(createBroker(options), inner);

@@ -98,9 +98,15 @@ function notRead({ topic, sinceMs }: { topic: string; sinceMs: number }): Condit
   return { name: 'topic-denied', labels: { topic }, sinceMs, detail };
 }
 
+const quotaSays =
+  'a quota of the brokers (consumer_byte_rate or request_percentage) leaves this client nothing to read with';
+
 function notYet(lasting: (Unread & { sinceMs: number })[]): { sinceMs: number; detail: string } {
   const sinceMs = Math.min(...lasting.map((one) => one.sinceMs));
-  const why = 'there is no leader, or too few replicas have its last records for anybody to see them';
+  const isHeldBack = lasting.some(({ heldBack }) => heldBack);
+  const why = isHeldBack
+    ? quotaSays
+    : 'there is no leader, or too few replicas have its last records for anybody to see them';
   const detail = `${named(lasting)} cannot be written before what stands there is read to its end: ${why}.`;
   return { sinceMs, detail };
 }

@@ -30,7 +30,7 @@ interface Sending {
 }
 
 /** What is held back for longer goes on with another client, which no broker holds back yet. */
-const heldBackMsMax = 600_000;
+export const heldBackMsMax = 600_000;
 
 /** Numbers of a partition go round. */
 const sequences = 2 ** 31;

@@ -9,8 +9,8 @@ import { describeError, isOfPartition, kindOf } from './classify-error';
 import { placeName } from './place-name';
 import type { LeftUnread, Unread } from './target';
 
-/** Who asked for it knows where it begins. */
-type Piece = Omit<FoundPage, 'from'>;
+/** Who asked for it knows where it begins. `heldBack`: a quota of the brokers leaves nothing to be read. */
+type Piece = Omit<FoundPage, 'from'> & { heldBack?: true };
 
 export interface TopicReader {
   /** Of every partition of these topics whose leader tells: the end of what it has taken, seen or not, or its beginning. */
@@ -138,7 +138,8 @@ async function readAll(
       }
       // Written, and not to be seen before all replicas in sync have it: what is sent now would stand behind it.
       if (page === null || BigInt(page.nextOffset) <= place.next) {
-        left.unread.push(placeOf(reader, topic, partition));
+        const heldBack = page?.heldBack ? { heldBack: true as const } : {};
+        left.unread.push({ ...placeOf(reader, topic, partition), ...heldBack });
         withinMs = 0;
         break;
       }

@@ -84,6 +84,7 @@ class OutboxRelay implements Relay {
     this.marks = makeMarks(outbox);
     this.trouble = makeTrouble(options);
     this.heldBack = makeHeldBack(options.clock, hooks);
+    target.onHeldBack?.(this.heldBack.began);
     const { lease, setbacks, catchUp, marks, trouble, heldBack } = this;
     this.faults = makeKnownFaults({ setbacks, catchUp, trouble }, options);
     const parts = { outbox, target, lease, setbacks, catchUp, marks, trouble, heldBack };
@@ -217,7 +218,6 @@ class OutboxRelay implements Relay {
   private holdBack(forMs: number): void {
     this.trouble.holdBack(forMs);
     this.faults.heldBack();
-    this.heldBack.began(forMs);
   }
 
   /** Notes what was written of a round. `isBehind`: some of it stands where it does not follow what was read. */

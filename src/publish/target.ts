@@ -31,6 +31,8 @@ export interface Failure {
 export interface Unread extends HeldPartition {
   /** Kafka's name of why nothing of the topic can be had before somebody changes that; absent where it comes back by itself. */
   refused?: string;
+  /** A quota of the far side leaves nothing to be read. */
+  heldBack?: true;
 }
 
 /** What reading on could not read, of which topics that is because they may only be written, and the end of each partition that was read to it. */
@@ -82,6 +84,11 @@ export interface PublishTarget {
    * Absent where nothing is forgotten.
    */
   forgottenAfterMs?(): number | null;
+  /**
+   * From now on `heard` is told whenever a quota of the far side holds back what is asked of it next, of sends too, for a second and
+   * more: for how long, 10 minutes at most. Absent where none does.
+   */
+  onHeldBack?(heard: (forMs: number) => void): void;
   /** Partitions of the topic as last known, at least 1; 1 also for a topic that is not there: `send` says why. */
   partitionsOf(topic: string): Promise<number>;
   /** The broker that leads the partition, as last known; null while none does. Absent where there are no brokers. */

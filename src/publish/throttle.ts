@@ -12,7 +12,7 @@ export interface Throttle {
 }
 
 /** Much less than a send may take. */
-const toldMsMin = 1_000;
+export const toldMsMin = 1_000;
 
 export function makeThrottle(clock: Pick<Clock, 'steadyMs'>): Throttle {
   let untilMs = Number.NEGATIVE_INFINITY;

@@ -66,13 +66,13 @@ export function relayOf(
 
 function throttled(forMs: number): Trouble {
   const detail =
-    `A quota of the brokers holds back what is sent, now for ${Math.ceil(forMs / 1000)} s; what waits is kept, in its order. ` +
+    `A quota of the brokers holds back what is asked of them, now for ${Math.ceil(forMs / 1000)} s; what waits to be sent is kept, in its order. ` +
     '`kafka-configs.sh --bootstrap-server $KAFKA_BROKERS --describe --entity-type clients`, or `users`, shows which there are.';
   return { place: 'kafka', code: 'publish.throttled', detail };
 }
 
 function unthrottled(waitedMs: number): Trouble {
-  const detail = `No quota has held back what is sent for a minute; before, ${Math.ceil(waitedMs / 1000)} s were waited for one.`;
+  const detail = `No quota has held back what is asked for a minute; before, ${Math.ceil(waitedMs / 1000)} s were waited for one.`;
   return { place: 'kafka', code: 'publish.unthrottled', detail };
 }
 

@@ -5,6 +5,7 @@ import { tellsOf } from '../alert/tells-of';
 import type { Settings } from '../config';
 import type { Alert } from '../model/alert';
 import { asSentence } from '../model/as-sentence';
+import { isProblem } from '../model/problem';
 import { CheckFailure, type Found } from '../operations/check';
 import { describeError, doubtOf } from '../publish/classify-error';
 import type { KafkaSettings } from '../publish/client-config';
@@ -25,8 +26,8 @@ export async function createDeclaredTopics(
 }
 
 /**
- * What `check` says of Kafka: a warning where a topic has less than declared, a named broker says nothing, or the files of
- * certificates and key hold what is not used. Rejects with
+ * What `check` says of Kafka: a warning where a topic has less than declared, a named broker says nothing, a quota holds the check
+ * itself back for 1 s, or the files of certificates and key hold what is not used. Rejects with
  * `CheckFailure` where one is not there, cannot be written by what the brokers say of it, is led by one that is not reached,
  * or was not written by what the relay last told, and with the settings to look at where Kafka cannot be asked: brokers that say nothing are given 4 s.
  */
@@ -35,17 +36,35 @@ export async function checkTopics(
   prefix: string,
   listAlerts: () => Promise<Alert[]>,
 ): Promise<Found> {
-  const options = { ...kafkaTargetDefaults, clock: systemClock, withinMs: heardMsMax - spareMs };
+  let heldBackMs = 0;
+  const heldBack = (forMs: number) => {
+    heldBackMs += forMs;
+  };
+  const times = { ...kafkaTargetDefaults, clock: systemClock, heldBack };
+  const options = { ...times, withinMs: heardMsMax - spareMs };
   const asked = describeDeclared(kafka, prefix, declaredTopics(), options);
   // That the store does not answer is told in a line of its own.
   const [described, alerts] = await Promise.all([
     heardOf(asked, kafka.brokers, heardMsMax).catch((error: Error) => {
-      throw new CheckFailure(error.message, stepFor(error, kafka));
+      const step = stepFor(error, kafka);
+      if (heldBackMs < heldBackMsMin) throw new CheckFailure(error.message, step);
+      const next = isProblem(error) ? `${moreQuota} ${step}` : moreQuota;
+      throw new CheckFailure(`${heldBackFor(heldBackMs)}: ${error.message}`, next);
     }),
     listAlerts().catch(() => []),
   ]);
-  return kafkaFound(described, alerts, kafka.tls?.unfit() ?? null);
+  return kafkaFound(described, alerts, kafka.tls?.unfit() ?? null, heldBackMs);
 }
+
+/** What is held back for less in all is of no account to whoever waits for it. */
+const heldBackMsMin = 1000;
+
+function heldBackFor(ms: number): string {
+  return `a quota of the brokers held back what this check asked, for ${(ms / 1000).toFixed(1)} s in all`;
+}
+
+const moreQuota =
+  '`kafka-configs.sh --bootstrap-server $KAFKA_BROKERS --describe --entity-type clients`, or `users`, shows which quotas there are: have whoever owns the brokers give this client more.';
 
 /** Shorter than the check waits for a part, which cannot say who is mute. */
 const heardMsMax = 4000;
@@ -89,6 +108,7 @@ export function kafkaFound(
   { topics, silent, faults }: DeclaredKafka,
   alerts: Alert[],
   unfit: string | null = null,
+  heldBackMs = 0,
 ): Found {
   const absent = topics.filter(({ state }) => state !== 'present');
   if (absent.length > 0) {
@@ -103,14 +123,20 @@ export function kafkaFound(
     .filter(saysUnwritten)
     .map(({ name, annotations }) => `${name}: ${annotations.description}`);
   const failed = [...stuck, ...faults, ...told];
-  if (failed.length > 0) throw new CheckFailure(failed.join('; '), writeAgain);
+  // Also what is not reached may only be late for it.
+  const quota = heldBackMs < heldBackMsMin ? [] : [heldBackFor(heldBackMs)];
+  if (failed.length > 0) {
+    const next = quota.length > 0 ? `${moreQuota} ${writeAgain}` : writeAgain;
+    throw new CheckFailure([...quota, ...failed].join('; '), next);
+  }
   const below = topics.flatMap(({ topic, below }) => (below === null ? [] : [`${topic} has ${below}`]));
   const mute = silent.map((broker) => `${broker} gave no answer, and another did`);
   const files = unfit === null ? [] : [notUsed(unfit)];
-  const said = [...files, ...mute, ...below];
+  const said = [...files, ...quota, ...mute, ...below];
   if (said.length === 0) return { detail: `${topics.length} topics are there`, next: null };
   const next = [
     ...(files.length > 0 ? [mendFiles] : []),
+    ...(quota.length > 0 ? [moreQuota] : []),
     ...(below.length > 0 ? [asDeclared] : []),
     ...(mute.length > 0 ? [lookAtMute] : []),
   ];

@@ -24,6 +24,7 @@ export function traceSends(
   return {
     name: target.name,
     open: () => target.open(),
+    onHeldBack: (heard) => target.onHeldBack?.(heard),
     forgottenAfterMs: () => target.forgottenAfterMs?.() ?? null,
     partitionsOf: (topic) => target.partitionsOf(topic),
     async send(batches) {

@@ -18,6 +18,8 @@ export type ScriptedTarget = PublishTarget & {
   /** What would stand on the topics, in order. */
   written: { topic: string; partition: number; key: string; sequence: number; bytes: string }[];
   partitions: Map<string, number>;
+  /** Tells whoever listens, as a quota of brokers does. */
+  heldBack(forMs: number): void;
   /** Writes the batches and answers as a broker would. */
   write(batches: Batch[]): Outcome[];
 };
@@ -32,6 +34,10 @@ export function makeScriptedTarget(name: PublishTarget['name'] = 'kafka'): Scrip
     openProblems: [],
     written: [],
     partitions: new Map(),
+    heldBack: () => {},
+    onHeldBack(heard) {
+      target.heldBack = heard;
+    },
     write: (batches) =>
       batches.map(({ topic, partition, rows }) => {
         const place = `${topic}/${partition}`;
@@ -73,8 +79,10 @@ export function makeScriptedTarget(name: PublishTarget['name'] = 'kafka'): Scrip
       target.calls.push('send');
       target.sends.push(batches);
       const line = target.script.shift();
-      if (line !== undefined) return line(batches);
-      return { outcomes: target.write(batches), spent: false };
+      if (line === undefined) return { outcomes: target.write(batches), spent: false };
+      const result = await line(batches);
+      if (result.heldBackMs !== undefined) target.heldBack(result.heldBackMs);
+      return result;
     },
     async discard() {
       target.calls.push('discard');

@@ -1,13 +1,17 @@
 // Goal: a quota that holds this client back for longer than a send may last is waited for: no send fails, no producer is given
-// up, nothing is sent twice, nobody is told of an outage, and a stop does not wait.
+// up, nothing is sent twice, nobody is told of an outage, and a stop does not wait. One of what is asked is told as what it is.
 // Method: one real broker with a real quota; the relay is stepped by hand, with the outbox in memory, and the topic read back.
+
+import type { CheckFailure } from '../../../src/operations/check';
 import { kafkaTargetDefaults, makeKafkaTarget } from '../../../src/publish/kafka';
 import { makeRelay, type Relay } from '../../../src/publish/relay';
 import { relayDefaults } from '../../../src/publish/relay-options';
 import { createTopics } from '../../../src/publish/topics';
 import { systemClock as clock } from '../../../src/tools/clock';
+import { declaredTopics } from '../../../src/wire/package-files';
+import { checkTopics } from '../../../src/wire/topics';
 import { type KafkaCluster, kafkaAvailable, kafkaStartsWithinMs, startKafka } from '../../support/kafka';
-import { limitProducer } from '../../support/kafka-quota';
+import { limitProducer, limitRequests } from '../../support/kafka-quota';
 import { type MemoryOutbox, makeMemoryOutbox } from '../../support/memory-outbox';
 import { describeWithNeighbour } from '../../support/neighbour';
 import { readTopic } from '../../support/read-topic';
@@ -85,6 +89,25 @@ describeWithNeighbour('Kafka', kafkaAvailable(), 'a quota of what is sent', () =
     expect([keys.length, new Set(keys).size]).toEqual([200, 200]);
   }, 60_000);
 
+  test('of what is asked is told while somebody begins to lead, and by a check', async () => {
+    const all = { ...times, clock };
+    await createTopics(settings('creator'), 'tramline', declaredTopics(), all);
+    await limitRequests(cluster.brokers[0]!, 'slow', 0.01);
+    /** A quota reaches the broker a moment later. */
+    const [said, next] = await until(
+      () => checkTopics(settings('slow'), 'tramline', async () => []).then(() => null, wordsOf),
+      { withinMs: 20_000, what: 'a check that is held back' },
+    );
+    expect(said).toMatch(
+      /^a quota of the brokers held back what this check asked, for \d+\.\d s in all[:;] .*no answer /,
+    );
+    expect(next).toMatch(/^`kafka-configs\.sh .* give this client more\.$/);
+    const { relay, happened } = setUp('slow');
+    await relay.step();
+    expect(happened.heldBackMs).toContain(1_000);
+    expect(happened.failed).toEqual([]);
+  }, 60_000);
+
   test('lets a stop go at once', async () => {
     const { outbox, relay, happened } = setUp('stopped');
     await limitProducer(cluster.brokers[0]!, 'stopped', bytesPerSecond);
@@ -99,3 +122,5 @@ describeWithNeighbour('Kafka', kafkaAvailable(), 'a quota of what is sent', () =
     expect(await outbox.unsentCount()).toBe(100);
   }, 60_000);
 });
+
+const wordsOf = ({ message, next }: CheckFailure) => [message, next];

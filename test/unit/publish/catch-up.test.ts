@@ -431,6 +431,19 @@ test('what comes back by itself is told once it lasts, until it is read', async 
   expect([catchUp.conditions(), catchUp.isWaiting()]).toEqual([[], false]);
 });
 
+test('a quota that leaves nothing to read with is told as what it is', async () => {
+  const { catchUp, runAt } = makeTimed(async () => ({
+    unread: [{ ...place, heldBack: true }],
+    denied: [],
+    ends: [],
+  }));
+  for (const nowMs of [1000, 16_000]) await runAt(nowMs);
+  const detail = expect.stringMatching(
+    /: a quota of the brokers \(consumer_byte_rate or request_percentage\) leaves/,
+  );
+  expect(catchUp.conditions()).toEqual([{ name: 'kafka-unavailable', sinceMs: 1000, detail }]);
+});
+
 test('one that is told as failing goes on to be while it cannot be read', async () => {
   const ends = [{ topic: 't', partition: 0, nextOffset: '0' }];
   const { clock, outbox, target, relay, state } = setUp({ unread: [], denied: [], ends });

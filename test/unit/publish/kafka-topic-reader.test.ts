@@ -19,8 +19,8 @@ async function read(...script: Answer[]) {
   const metadata = { topicMetadata: [{ topic: 't', topicErrorCode: 0, partitionMetadata }] };
   const cluster = { brokerPool: { metadata }, findBroker: async () => ({ fetch }) };
   const from = { topic: 't', partition: 0, nextOffset: '4' };
-  const { nextOffset } = await makeTopicReader(cluster as unknown as Cluster).readPage(from, 50);
-  return { nextOffset, asked };
+  const { nextOffset, heldBack } = await makeTopicReader(cluster as unknown as Cluster).readPage(from, 50);
+  return { nextOffset, asked, ...(heldBack && { heldBack }) };
 }
 
 test('a client over its quota asks again for what it was not told', async () => {
@@ -32,6 +32,6 @@ test('what cannot be seen yet is told after one answer', async () => {
   expect(await read(nothing)).toEqual({ nextOffset: '4', asked: 1 });
 });
 
-test('where others use the quota up it asks ten times', async () => {
-  expect(await read(overQuota)).toEqual({ nextOffset: '4', asked: 10 });
+test('where others use the quota up, or it leaves nothing, it asks ten times, and says so', async () => {
+  expect(await read(overQuota)).toEqual({ nextOffset: '4', asked: 10, heldBack: true });
 });

@@ -54,6 +54,17 @@ test('an empty queue arms no timer, and one in which something waits does', () =
   queue.destroy();
 });
 
+test('for how long an answer holds back what is asked next is told to whoever made the cluster', async () => {
+  const { makeInnerCluster } = require('../../../src/publish/kafkajs-inside');
+  const config = { brokers: ['127.0.0.1:1'], retry: {}, metadataMaxAge: 1, connectionTimeout: 1 };
+  const told: number[] = [];
+  const { brokerPool } = makeInnerCluster(config, (forMs: number) => void told.push(forMs));
+  const [connection] = (await brokerPool.connectionPoolBuilder.build()).pool;
+  for (const forMs of [null, undefined, 0, 700]) connection.requestQueue.maybeThrottle(forMs);
+  expect(told).toEqual([700]);
+  expect(connection.requestQueue.canSendSocketRequestImmediately()).toBe(false);
+});
+
 test('an answer for many topics or partitions is handed over as it came, whatever it says of one', async () => {
   const { makeInnerCluster } = require('../../../src/publish/kafkajs-inside');
   const config = { brokers: ['127.0.0.1:1'], retry: {}, metadataMaxAge: 1, connectionTimeout: 1 };

@@ -194,6 +194,25 @@ test('that a quota holds back is told once it begins and once it was over for a 
   expect(told.slice(3)).toEqual([['held back', 2_000, false]]);
 });
 
+test('a reading that is held back is told while it lasts, and what is waited in it is counted', async () => {
+  const { clock, counted, told, target, relay, stepFor } = setUp();
+  target.readOn = async () => {
+    for (const forMs of [2_000, 1_000, 5_000]) {
+      target.heldBack(forMs);
+      await clock.advance(forMs === 1_000 ? 500 : 2_000);
+    }
+    return { unread: [], denied: [], ends: [] };
+  };
+  await relay.step();
+  expect(told).toEqual([
+    ['held back', 2_000, false],
+    ['held back', 1_000, true],
+    ['held back', 5_000, true],
+  ]);
+  await stepFor(64_000);
+  expect([counted.ms, told.slice(3)]).toEqual([7_500, [['let go', 7_500]]]);
+});
+
 test('what is waited is counted as it passes, and not what a stop leaves of it', async () => {
   const { clock, counted, outbox, target, relay, fill, stepFor, holding } = setUp();
   fill('ababab');

@@ -118,6 +118,24 @@ test('files that do not fit are told while all is well with those before, and wh
   });
 });
 
+test('a quota that holds the check back is told, with what is not reached, which may be late for it', () => {
+  const quota = 'a quota of the brokers held back what this check asked, for 1.9 s in all';
+  const shows = expect.stringMatching(
+    /^`kafka-configs\.sh .* have whoever owns the brokers give this client more\./,
+  );
+  expect(kafkaFound(kafka([topic()]), [], null, 999).next).toBeNull();
+  expect(kafkaFound(kafka([topic()]), [], null, 1860)).toEqual({ detail: quota, next: shows });
+  const faults = ['the broker that leads 12 of 36 partitions is not reached: no answer at b:9'];
+  const failure = (() => {
+    try {
+      return kafkaFound(kafka([topic()], { faults }), [], null, 1860) as never;
+    } catch (error) {
+      return error as CheckFailure;
+    }
+  })();
+  expect([failure.message, failure.next]).toEqual([`${quota}; ${faults[0]}`, shows]);
+});
+
 test('brokers that say nothing are named before the check itself gives up', async () => {
   const brokers = ['kafka-1:9092', 'kafka-2:9092'];
   await expect(heardOf(new Promise(() => {}), brokers, 1)).rejects.toThrow(

@@ -95,7 +95,7 @@ test('a quota that holds sends back is counted while it lasts, and told once it 
       place: 'kafka',
       code: 'publish.throttled',
       detail: expect.stringMatching(
-        /^A quota of the brokers holds back what is sent, now for 12 s; .* `kafka-configs\.sh --bootstrap-server /,
+        /^A quota of the brokers holds back what is asked of them, now for 12 s; .* `kafka-configs\.sh --bootstrap-server /,
       ),
     },
     { throttledMs: 12_000 },
