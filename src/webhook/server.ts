@@ -112,7 +112,7 @@ function makeApp(receive: RequestHandler[], responder: Responder, further: expre
 }
 
 function makeServer(app: Express, limits: WebhookLimits, responder: Responder): Server {
-  return createServer(
+  const server = createServer(
     {
       headersTimeout: limits.headersTimeoutMs,
       requestTimeout: limits.requestTimeoutMs,
@@ -132,6 +132,8 @@ function makeServer(app: Express, limits: WebhookLimits, responder: Responder): 
       responder.refuse(request, response, ofHead[fault]);
     },
   );
+  // Whoever has said all may close its side and wait: without this, which no type tells of, it would be stored and never answered.
+  return Object.assign(server, { httpAllowHalfOpen: true });
 }
 
 function startDraining(server: Server, responder: Responder): void {

@@ -507,6 +507,23 @@ test('a sender that goes away after its body leaves its delivery with the store'
   expect(receiver.deliveries).toHaveLength(2);
 });
 
+test('a sender, or a proxy for it, that closes its side behind its delivery is answered, and its connection ends', async () => {
+  const saved = later<Accepted>();
+  const receiver = await startReceiver({ accept: () => saved.promise });
+  const connection = openConnection(receiver.port);
+  // Over one connection: only behind the last of its answers it ends.
+  connection.write(requestText(JSON.stringify([notification()])).repeat(2));
+  connection.end();
+  await handedOver(receiver.deliveries, 1);
+  // Whoever is answered now came after that end.
+  const stranger = { headers: { authorization: 'wrong' } };
+  expect((await post(receiver.port, [notification()], stranger)).status).toBe(401);
+  saved.resolve(stored);
+  expect((await connection.ended).match(/^HTTP\/1\.1 .*/gm)).toEqual(
+    Array(2).fill(expect.stringContaining('HTTP/1.1 204 ')),
+  );
+});
+
 describe('what the store does not take', () => {
   test('for its own trouble is a 503, and no delivery that is set aside', async () => {
     const answers = [new Problem('store.unavailable', 'away')];
