@@ -303,19 +303,21 @@ export async function serve(loaded: LoadedSettings, around?: Around): Promise<nu
   process.stdout.write(`${JSON.stringify(ready)}\n`);
   const { signal, overdue } = await signalled;
   observer.log.draining({ signal });
-  // An interrupt comes from whoever started it by hand: no balancer has to hear of it first.
+  // An interrupt, or the end of its terminal, comes from whoever started it by hand: no balancer has to hear of it first.
   const { drainSeconds, shutdownSeconds } = loaded.settings;
   await service.stop(signal === 'SIGTERM' ? (drainSeconds ?? shutdownSeconds / 5) * 1000 : 0);
   clearTimeout(overdue);
   return 0;
 }
 
-/** The first ends the process within `graceMs`; a second one at once. */
+/** The first ends the process within `graceMs`; a second one at once, unless it tells of a terminal's end. */
 function firstSignal(graceMs: number): Promise<{ signal: string; overdue: NodeJS.Timeout }> {
   return new Promise((resolve) => {
     let isHeard = false;
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
       process.on(signal, () => {
+        // A terminal that goes away says so more than once.
+        if (isHeard && signal === 'SIGHUP') return;
         // What was acknowledged is on disk at every moment: an end at once loses nothing.
         if (isHeard) process.exit(130);
         isHeard = true;

@@ -3,7 +3,9 @@
  * knows, as a token that the provider has turned, is kept first; a second interrupt waits for nothing.
  */
 
-const signals = ['SIGINT', 'SIGTERM'] as const;
+/** The last comes where the terminal goes away, and then more than once: of the shell and of the system. */
+const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+const nothing = () => {};
 
 let interrupt: AbortController | null = null;
 let keep: () => Promise<unknown> = async () => {};
@@ -37,7 +39,12 @@ function heedSignals(): void {
 
 function heard(signal: NodeJS.Signals): void {
   for (const each of signals) process.removeListener(each, heard);
-  // By the signal itself, so that a shell sees that its script is to end too.
-  if (interrupt === null) void endEarly(() => process.kill(process.pid, signal));
+  process.on('SIGHUP', nothing);
+  const endBySignal = () => {
+    process.removeListener('SIGHUP', nothing);
+    // By the signal itself, so that a shell sees that its script is to end too.
+    process.kill(process.pid, signal);
+  };
+  if (interrupt === null) void endEarly(endBySignal);
   else interrupt.abort();
 }

@@ -183,6 +183,15 @@ test('T2: after readiness went red deliveries are taken for DRAIN_SECONDS, over 
   await story.serve({ settings: { DRAIN_SECONDS: '9' } });
   expect(await story.untilRest()).toMatchObject({ accepted: 3, published: 3, lost: 0 });
   expect(await story.service.stop('SIGINT', 6_000)).toEqual({ code: 0, signal: null });
+
+  // Nor does the end of its terminal, which shell and system tell of: what is in flight ends all the same.
+  await story.serve({ settings: { DRAIN_SECONDS: '9' } });
+  await story.simulator.setFaults([{ ...slow(cold!, 1000), times: 1 }]);
+  await story.post([notificationOf(cold!)]);
+  await until(async () => (await story.tasks('taken')).length > 0, soon);
+  setTimeout(() => process.kill(story.service.pid, 'SIGHUP'), 300);
+  expect(await story.service.stop('SIGHUP', 6_000)).toEqual({ code: 0, signal: null });
+  expect(story.log('stopped')).toMatchObject([{ clean: true }]);
 });
 
 test('a signal at which Node would open its debugger, to everybody on the machine, opens nothing', async () => {

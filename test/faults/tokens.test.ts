@@ -788,8 +788,20 @@ describe('F-17: a token that is renewed ahead of its end', () => {
   const early: [how: string, code: number | null, end: (command: Command) => void][] = [
     ['nobody reads what the command prints', 0, (command) => command.stopReading()],
     ['the command is interrupted', null, (command) => command.interrupt()],
+    [
+      'the terminal of the command goes away, which is told twice',
+      null,
+      (command) => {
+        command.signal('SIGHUP');
+        setTimeout(() => command.signal('SIGHUP'), 100);
+      },
+    ],
   ];
+  const listed = async () =>
+    JSON.parse((await start(['connections', 'list', '--json']).ended).out) as Record<string, string>[];
+
   test.each(early)('is stored though %s', async (_how, code, end) => {
+    const [former] = await listed();
     // Turned at once, and told over a second or so.
     await story.simulator.setFaults([{ ...slow, delayMs: 0, drip: 5 }, held]);
     const command = start(['makes']);
@@ -798,8 +810,10 @@ describe('F-17: a token that is renewed ahead of its end', () => {
     await story.simulator.setFaults([]);
     expect(await command.ended).toMatchObject({ code, error: expect.not.stringContaining('tramline:') });
     expect(await start(['makes']).ended).toMatchObject({ code: 0 });
-    const listed = await start(['connections', 'list', '--json']).ended;
-    expect(JSON.parse(listed.out)).toMatchObject([{ status: 'valid' }]);
+    const [renewed] = await listed();
+    expect(renewed).toMatchObject({ status: 'valid' });
+    // Where a dead one's lease kept the next one from asking, the former would be there as well.
+    expect(Date.parse(renewed!.expiresAt!)).toBeGreaterThan(Date.parse(former!.expiresAt!));
   });
 
   test('is not waited for by whoever interrupts again', async () => {
