@@ -36,8 +36,8 @@ export interface OperationsServer {
   listen(host: string, port: number): Promise<{ port: number }>;
   /** From now on every answer closes its connection. */
   drain(): void;
-  /** Takes no new connection, lets answers finish for `graceMs`, then ends all. May be called again. */
-  close(graceMs: number): Promise<void>;
+  /** Takes no new connection, lets answers finish for `graceMs`, then ends all; false when one was cut off. May be called again. */
+  close(graceMs: number): Promise<boolean>;
   app: Express;
 }
 
@@ -65,8 +65,13 @@ export function makeOperationsServer(
 ): OperationsServer {
   const app = makeApp(doors);
   let draining = false;
+  let underWay = 0;
   const server = createServer(limits, (request, response) => {
     if (request.socket.destroyed) return;
+    underWay += 1;
+    response.once('close', () => {
+      underWay -= 1;
+    });
     if (draining) response.setHeader('Connection', 'close');
     // Few routes take a body; what is sent may not be read, and the connection is then of no further use.
     if (
@@ -79,7 +84,7 @@ export function makeOperationsServer(
   });
   boundConnections(server, connectionsMax, () => {});
   answerBrokenRequests(server);
-  let closed: Promise<void> | null = null;
+  let closed: Promise<boolean> | null = null;
   return {
     app,
     async listen(host, port) {
@@ -94,7 +99,7 @@ export function makeOperationsServer(
     },
     close(graceMs) {
       draining = true;
-      closed ??= close(server, graceMs);
+      closed ??= close(server, graceMs, () => underWay > 0);
       return closed;
     },
   };
@@ -200,12 +205,17 @@ function listen(server: Server, host: string, port: number): Promise<{ port: num
   });
 }
 
-async function close(server: Server, graceMs: number): Promise<void> {
+async function close(server: Server, graceMs: number, isAtWork: () => boolean): Promise<boolean> {
+  let isCut = false;
   const closed = new Promise<void>((resolve) => {
     server.close(() => resolve());
   });
   server.closeIdleConnections();
-  const timer = setTimeout(() => server.closeAllConnections(), graceMs);
+  const timer = setTimeout(() => {
+    isCut = isAtWork();
+    server.closeAllConnections();
+  }, graceMs);
   await closed;
   clearTimeout(timer);
+  return !isCut;
 }

@@ -559,8 +559,18 @@ describe('as a listener', () => {
     sample.store.ledger = () => new Promise(() => {});
     const hanging = send(port, 'GET /api/ledger HTTP/1.1\r\nHost: localhost\r\n\r\n');
     await request(`http://127.0.0.1:${port}`).get('/healthz');
-    await server.close(50);
+    expect(await server.close(50)).toBe(false);
     expect(await hanging).toBe('');
+  });
+
+  test('nobody is cut off who asked nothing, or has gone before the end', async () => {
+    const { port } = await open().listen('127.0.0.1', 0);
+    sample.store.ledger = () => new Promise(() => {});
+    const [silent, gone] = [connect(port, '127.0.0.1'), connect(port, '127.0.0.1')];
+    await Promise.all([silent, gone].map((socket) => once(socket, 'connect')));
+    gone.end('GET /api/ledger HTTP/1.1\r\nHost: localhost\r\n\r\n');
+    await once(gone.resume(), 'close');
+    expect(await server.close(50)).toBe(true);
   });
 
   test('a port that is taken is an error of the system', async () => {
