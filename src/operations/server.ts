@@ -82,6 +82,8 @@ export function makeOperationsServer(
     }
     app(request, response);
   });
+  // As the public listener: a probe that says all and closes its side, as `nc` does, is answered.
+  Object.assign(server, { httpAllowHalfOpen: true });
   boundConnections(server, connectionsMax, () => {});
   answerBrokenRequests(server);
   let closed: Promise<boolean> | null = null;
