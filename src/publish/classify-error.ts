@@ -86,6 +86,11 @@ export function isOfClient(code: string): boolean {
   return ofClient.has(code) || certificateCode.test(code);
 }
 
+/** Is it said of the time that this process put on a record? Its clock may be wrong as well as the topic's bounds. */
+export function isOfClock(code: string): boolean {
+  return code === 'INVALID_TIMESTAMP';
+}
+
 /** What an error puts in doubt: who we are to Kafka, who trusts whom, or the way to it. */
 export function doubtOf(code: string): 'login' | 'certificates' | 'brokers' {
   if (/SASL/.test(code)) return 'login';

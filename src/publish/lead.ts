@@ -47,11 +47,18 @@ export class Lead {
 
   /** True when this relay may pick rows: its producer is the newest, and after that the lease was confirmed. */
   async take(): Promise<boolean> {
-    const { lease, setbacks, trouble } = this.parts;
+    const { lease, trouble } = this.parts;
     if (trouble.isPausing()) await this.waitOn();
-    else if (lease.isHeld() && trouble.isInVain(setbacks.unavailable())) await this.standBack();
+    else if (lease.isHeld() && this.isInVain()) await this.standBack();
     else return this.lead();
     return false;
+  }
+
+  /** Whether it has led for long and wrote nothing, at what it may be this process alone that fails: its way to Kafka, or its clock. */
+  private isInVain(): boolean {
+    const { setbacks, trouble } = this.parts;
+    const sinceMs = setbacks.untimelySinceMs();
+    return trouble.isInVain(setbacks.unavailable()) || (sinceMs !== null && trouble.hasLedSince(sinceMs));
   }
 
   /** Whether what `take` said still holds: before each send. */

@@ -165,7 +165,8 @@ class OutboxRelay implements Relay {
       return 'worked';
     }
     this.setbacks.drained(this.nowMs(), this.catchUp.held());
-    if (this.setbacks.unavailable() === null && !this.catchUp.isWaiting()) this.trouble.over();
+    if (this.setbacks.unavailable() === null && !this.catchUp.isWaiting())
+      this.trouble.over(this.setbacks.untimelySinceMs() === null);
     this.faults.couldWriteBut(held, true);
     return held.length === 0 ? 'empty' : 'waiting';
   }

@@ -9,7 +9,7 @@ import { topicOf } from '../model/event';
 import { shellWord } from '../model/shell-word';
 import type { HeldPartition } from '../model/store';
 import { type BackoffBounds, backoffMs } from '../tools/backoff';
-import { isOfClient, isOfTopic, kindOf, needsSomebody } from './classify-error';
+import { isOfClient, isOfClock, isOfTopic, kindOf, needsSomebody } from './classify-error';
 import { partitionName } from './place-name';
 import type { Failure } from './target';
 import { boundsUntilTold } from './untold';
@@ -57,6 +57,8 @@ export interface Setbacks {
   held(nowMs: number): Setback[];
   /** What is refused or fails of Kafka, and not of a topic that somebody must change; null when there is nothing. */
   unavailable(): Unavailable | null;
+  /** Since when this process's time is refused of a topic; null when it is not. */
+  untimelySinceMs(): number | null;
   /** What a person should know now. */
   conditions(nowMs: number): Condition[];
 }
@@ -125,6 +127,10 @@ export function makeSetbacks(options: SetbackOptions): Setbacks {
     },
     held: (nowMs) => [...setbacks.values()].filter(({ untilMs }) => untilMs > nowMs),
     unavailable: () => unavailable([...setbacks.values()].filter(({ failure }) => !isOfItsTopic(failure))),
+    untimelySinceMs() {
+      const untimely = [...setbacks.values()].filter(({ failure }) => isOfClock(failure.code));
+      return untimely.length === 0 ? null : Math.min(...untimely.map(({ sinceMs }) => sinceMs));
+    },
     conditions(nowMs) {
       const all = [...setbacks.values()];
       const lasting = all.filter(

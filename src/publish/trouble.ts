@@ -17,7 +17,8 @@ const notYetWritten =
 
 export interface Trouble {
   isOver(): boolean;
-  over(): void;
+  /** `canWrite`: nor is there anything else that this process alone may fail at; true when left out. */
+  over(canWrite?: boolean): void;
   /** Does nothing where there is trouble already. */
   began(sinceMs: number, detail: string): void;
   /** Another failure: nothing is tried until a time that grows with the failures in a row, once it is told also beyond 2.5 s. */
@@ -35,6 +36,8 @@ export interface Trouble {
   lastsLong(): boolean;
   /** Whether it has for 30 s written nothing, and is failing; that is told from now on, whoever leads next. */
   isInVain(failing: Pick<Condition, 'sinceMs' | 'detail'> | null): boolean;
+  /** Whether it has led and written nothing for 30 s since then. */
+  hasLedSince(sinceMs: number): boolean;
   /** What is told of it from now on: the newest that was met says most. Nothing where there is no trouble. */
   met(detail: string): void;
   /** For 3 s this relay does not ask for the lease. */
@@ -62,9 +65,9 @@ export function makeTrouble(options: RelayOptions): Trouble {
   const hasLedSince = (sinceMs: number) => nowMs() - Math.max(leadsSinceMs, wellAtMs, sinceMs) >= ledMs;
   return {
     isOver: () => trouble === null,
-    over() {
+    over(canWrite = true) {
       trouble = null;
-      wellAtMs = nowMs();
+      if (canWrite) wellAtMs = nowMs();
     },
     began,
     pause(bounds, detail) {
@@ -93,6 +96,7 @@ export function makeTrouble(options: RelayOptions): Trouble {
       began(failing.sinceMs, failing.detail);
       return true;
     },
+    hasLedSince,
     met(detail) {
       if (trouble !== null) trouble = { ...trouble, detail };
     },

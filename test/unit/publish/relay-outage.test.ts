@@ -166,6 +166,35 @@ test('a relay whose producer opens and whose sends alone fail lets another lead,
   expect(writtenAtMs).toBeLessThanOrEqual(45_000);
 });
 
+/** What is told of the topic by whoever led before. */
+const toldTopic = async () => ({ kafkaSinceMs: null, topics: [{ topic: 't', sinceMs: beganMs }] });
+const untimely = () => Array.from({ length: 2000 }, () => failAll('denied', 'INVALID_TIMESTAMP'));
+
+test('a relay whose clock alone Kafka refuses lets another lead, which writes', async () => {
+  const both = setUp(toldTopic);
+  const { first, second } = both;
+  first.target.script = untimely();
+  let writtenAtMs = Number.POSITIVE_INFINITY;
+  await stepBoth(both, 120_000, (ms) => {
+    if (second.target.written.length > 0) writtenAtMs = Math.min(writtenAtMs, ms);
+    const expected = ms < writtenAtMs ? ['topic-denied 0'] : [];
+    if (ms < writtenAtMs || ms >= writtenAtMs + 5_000) expect(told([first, second])).toEqual(expected);
+  });
+  expect(writtenAtMs).toBeGreaterThanOrEqual(30_000);
+  expect(writtenAtMs).toBeLessThanOrEqual(45_000);
+});
+
+test('a topic that takes nobody’s time is told all the time by one of two relays, and as nothing else', async () => {
+  const both = setUp(toldTopic);
+  const { first, second } = both;
+  for (const { target } of [first, second]) target.script = untimely();
+  await stepBoth(both, 180_000, () => {
+    const names = [first, second].flatMap(({ relay }) => relay.conditions()).map(({ name }) => name);
+    expect(new Set(names)).toEqual(new Set(['topic-denied']));
+  });
+  expect(second.target.calls).toContain('send');
+});
+
 test('of two relays all of whose sends fail for three minutes each leads for half a minute, and all the time one absence is told', async () => {
   const both = setUp(toldAway);
   const { first, second } = both;

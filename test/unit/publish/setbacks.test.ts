@@ -196,9 +196,13 @@ test.each([
   },
 );
 
-test.each(['INVALID_TIMESTAMP', 'POLICY_VIOLATION', 'UNSUPPORTED_FOR_MESSAGE_FORMAT'])(
-  'what the settings of one topic refuse, %s, is told of that topic at once, and nobody stands back for it',
-  (code) => {
+test.each([
+  ['INVALID_TIMESTAMP', 0],
+  ['POLICY_VIOLATION', null],
+  ['UNSUPPORTED_FOR_MESSAGE_FORMAT', null],
+])(
+  'what the settings of one topic refuse, %s, is told of that topic at once, and nobody stands back for it unless it is the time',
+  (code, untimelySinceMs) => {
     const setbacks = makeSetbacks(options);
     setbacks.failed(place, failure(kindOf(code), code), 1_000, 0, true);
     expect(setbacks.held(1_000)).toMatchObject([place]);
@@ -211,6 +215,9 @@ test.each(['INVALID_TIMESTAMP', 'POLICY_VIOLATION', 'UNSUPPORTED_FOR_MESSAGE_FOR
       },
     ]);
     expect(setbacks.unavailable()).toBeNull();
+    expect(setbacks.untimelySinceMs()).toBe(untimelySinceMs);
+    setbacks.succeeded(place, 2_000);
+    expect(setbacks.untimelySinceMs()).toBeNull();
   },
 );
 
