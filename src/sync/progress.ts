@@ -49,6 +49,8 @@ export class Progress {
   readonly #partial = new Map<string, Omit<Left, 'scope'>>();
   run: number | null = null;
   resumed = false;
+  /** It stopped before it began, since another process is at one. */
+  isElsewhere = false;
   state: SyncView['state'] = 'running';
   reason: string | null = null;
   /** Milliseconds since the epoch; null while no pause of the provider is waited for. */

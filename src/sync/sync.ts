@@ -47,11 +47,14 @@ interface Current {
 const leaseName = 'sync';
 /** How often it is looked whether a run is due, at least. */
 const lookMs = 60_000;
+/** So often while another process has the lease: what is left by one that dies is gone on with as soon as that is over. */
+const elsewhereLookMs = 5_000;
 
 /** `failed` hears what a run could not cope with. */
 export function makeSync(doors: SyncDoors, options: ScheduleOptions, failed: (error: unknown) => void): Sync {
   const { store, clock } = doors;
   const { intervalMs, leaseMs, holder } = options;
+  const lease = { name: leaseName, holder, leaseMs };
   const beganAtMs = makeBeginnings(clock);
   let current: Current | null = null;
   /** The last that was not another process's to run. */
@@ -60,13 +63,12 @@ export function makeSync(doors: SyncDoors, options: ScheduleOptions, failed: (er
 
   async function work(progress: Progress, cut: AbortController): Promise<void> {
     try {
-      const lease = { name: leaseName, holder, leaseMs };
       const run = cutByFailure(cut, () => runOnce(progress, cut.signal));
-      const alone = await underLease(store, lease, clock, cut, run);
-      if (!alone) throw new RunStopped(elsewhere(await store.lastRun()));
+      if (!(await underLease(store, lease, clock, cut, run)))
+        throw new RunElsewhere(elsewhere(await store.lastRun()));
     } catch (error) {
-      const known = error instanceof RunStopped || isProblem(error);
-      progress.end('stopped', known ? error.message : 'a fault of ours', clock.nowMs());
+      progress.isElsewhere = error instanceof RunElsewhere;
+      progress.end('stopped', reasonOf(error), clock.nowMs());
       if (!(error instanceof RunStopped)) failed(error);
     }
     // What is cut with the process is told by the one that goes on with it.
@@ -111,7 +113,7 @@ export function makeSync(doors: SyncDoors, options: ScheduleOptions, failed: (er
     if (next.wanted === null) return Math.min(next.waitMs, lookMs);
     begin(next.wanted);
     await current?.work;
-    return current?.progress.state === 'stopped' ? lookMs : 1000;
+    return pauseAfter(current?.progress);
   }
 
   const loop: Loop = makeLoop(look, clock, failed);
@@ -131,6 +133,18 @@ export function makeSync(doors: SyncDoors, options: ScheduleOptions, failed: (er
       await Promise.all([current?.work, loop.stop()]);
     },
   };
+}
+
+function pauseAfter(last: Progress | undefined): number {
+  if (last?.state !== 'stopped') return 1000;
+  return last.isElsewhere ? elsewhereLookMs : lookMs;
+}
+
+/** Another process has the lease. */
+class RunElsewhere extends RunStopped {}
+
+function reasonOf(error: unknown): string {
+  return error instanceof RunStopped || isProblem(error) ? error.message : 'a fault of ours';
 }
 
 /** What is still read beside what failed would be in the way of whoever has the lease next. A run that is stopped asks no more. */

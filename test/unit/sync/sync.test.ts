@@ -1231,6 +1231,29 @@ test('a clock that is set back holds up no sync for longer than the interval, be
   await after.stop();
 });
 
+test('what a process was at that died is gone on with within five seconds of the end of its lease, and not before', async () => {
+  const { run: left } = await hand.store.beginRun({ organizationId: null, full: true });
+  await hand.store.holdLease('sync', 'another', leaseMs);
+  const { doors, options, ends } = stage({});
+  const clock = makeHandClock(under.nowMs());
+  const sync = makeSync({ ...doors, clock }, options, () => {});
+  sync.start();
+  const pass = async (ms: number) => {
+    for (let passed = 0; passed < ms; passed += 500) {
+      under.advance(500);
+      await clock.advance(500);
+      for (let turns = 0; turns < 20; turns += 1) await new Promise(setImmediate);
+    }
+  };
+  await pass(leaseMs / 2);
+  await hand.store.holdLease('sync', 'another', leaseMs);
+  await pass(leaseMs - 1000);
+  expect([ends, sync.view().state]).toEqual([[], 'stopped']);
+  await pass(7000);
+  expect([ends, sync.view()]).toMatchObject([[{ run: left }], { state: 'ended', resumed: true }]);
+  await sync.stop();
+});
+
 test('while a page is written another one is asked for, and one at a time', async () => {
   const operations = ['o1', 'o2', 'o3'];
   const fields = [pageOf(operations.map((address, place) => item(`f${place}`, address)))];
