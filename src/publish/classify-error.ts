@@ -99,24 +99,23 @@ export function doubtOf(code: string): 'login' | 'certificates' | 'brokers' {
 
 /** The coordinator is being found or loaded: seen on every new cluster. */
 export function isOfCoordinator(code: string): boolean {
-  return [
-    'GROUP_LOAD_IN_PROGRESS',
-    noCoordinator,
-    'NOT_COORDINATOR_FOR_GROUP',
-    'CONCURRENT_TRANSACTIONS',
-  ].includes(code);
+  return ['GROUP_LOAD_IN_PROGRESS', noCoordinator, 'NOT_COORDINATOR_FOR_GROUP', notWrittenYet].includes(code);
 }
 
 /** Whoever is to grant the id, or to mend the topic behind it, has to know of what. */
 export function ofTransactionalId(code: string, transactionalId: string, brokers: number): string {
-  const why =
-    code === noCoordinator
-      ? `: __transaction_state has no leader or cannot be made, since its transaction.state.log.replication.factor must not exceed the number of brokers, ${brokers}`
-      : '';
-  return `${code} of the transactional id ${transactionalId}${why}`;
+  const why: Record<string, string> = {
+    // Also what is written there and lacks replicas is answered so.
+    [noCoordinator]: `: __transaction_state has no leader or too few replicas in sync, or cannot be made where transaction.state.log.replication.factor exceeds the number of brokers, ${brokers}`,
+    // Of who never begins a transaction nothing else is under way.
+    [notWrittenYet]:
+      ': what was asked for before is not written yet to enough replicas of __transaction_state',
+  };
+  return `${code} of the transactional id ${transactionalId}${why[code] ?? ''}`;
 }
 
 const noCoordinator = 'GROUP_COORDINATOR_NOT_AVAILABLE';
+const notWrittenYet = 'CONCURRENT_TRANSACTIONS';
 /** The client may not write under its transactional id, or not even see it. */
 export const idRefused = 'TRANSACTIONAL_ID_AUTHORIZATION_FAILED';
 

@@ -22,17 +22,29 @@ const settings = (...ports: number[]) => ({
 const targetOf = (...ports: number[]) =>
   makeKafkaTarget(settings(...ports), { ...kafkaTargetDefaults, ...times, clock, topics: ['t'] });
 
-test('where brokers answer that nobody gives out epochs, that is told, with the id and the topic behind it', async () => {
-  const broker = await startAdvertisingBroker({ host: '127.0.0.1', port: 1 }, { coordinatorCode: 15 });
-  const settings = { brokers: [broker.address], clientId: 'unit', tls: null, sasl: null };
-  const enough = { connectTimeoutMs: 1_000, requestTimeoutMs: 2_000 };
-  const target = makeKafkaTarget(settings, { ...kafkaTargetDefaults, ...enough, clock, topics: [] });
-  await expect(target.open()).rejects.toMatchObject({
-    code: 'publish.unavailable',
-    message: `Kafka cannot be used at ${broker.address}: GROUP_COORDINATOR_NOT_AVAILABLE of the transactional id unit-relay-0: __transaction_state has no leader or cannot be made, since its transaction.state.log.replication.factor must not exceed the number of brokers, 1`,
-  });
-  await broker.close();
-});
+test.each([
+  [
+    15,
+    'GROUP_COORDINATOR_NOT_AVAILABLE of the transactional id unit-relay-0: __transaction_state has no leader or too few replicas in sync, or cannot be made where transaction.state.log.replication.factor exceeds the number of brokers, 1',
+  ],
+  [
+    51,
+    'CONCURRENT_TRANSACTIONS of the transactional id unit-relay-0: what was asked for before is not written yet to enough replicas of __transaction_state',
+  ],
+])(
+  'where brokers answer that nobody gives out epochs, code %i, that is told, with the id and the topic behind it',
+  async (coordinatorCode, why) => {
+    const broker = await startAdvertisingBroker({ host: '127.0.0.1', port: 1 }, { coordinatorCode });
+    const settings = { brokers: [broker.address], clientId: 'unit', tls: null, sasl: null };
+    const enough = { connectTimeoutMs: 1_000, requestTimeoutMs: 2_000 };
+    const target = makeKafkaTarget(settings, { ...kafkaTargetDefaults, ...enough, clock, topics: [] });
+    await expect(target.open()).rejects.toMatchObject({
+      code: 'publish.unavailable',
+      message: `Kafka cannot be used at ${broker.address}: ${why}`,
+    });
+    await broker.close();
+  },
+);
 
 describe('of the epochs that a coordinator gives out', () => {
   let closing: (() => Promise<unknown>)[] = [];
