@@ -44,7 +44,7 @@ export interface CatchUp {
    */
   follows(place: HeldPartition, success: Success): boolean;
   /** Another may have sent since: all is to be read again. */
-  reset(): void;
+  forget(): void;
 }
 
 /** How often it is looked whether another has written where this one has written nothing yet, and so keeps nobody out. */
@@ -120,7 +120,7 @@ export function makeCatchUp(
       againAtMs = nowMs;
       return false;
     },
-    reset() {
+    forget() {
       isDone = false;
       againAtMs = Number.POSITIVE_INFINITY;
       unfenced.forget();

@@ -6,11 +6,12 @@ import type { Condition, ConditionName, IdentityLabels } from '../model/alert';
 import type { HeldPartition } from '../model/store';
 import type { CatchUp } from './catch-up';
 import { withRemedy } from './former-prefix';
-import type { RelayOptions, ToldTopic } from './relay-options';
+import type { DeniedTopic, RelayOptions } from './relay-options';
 import type { Setbacks } from './setbacks';
 import type { Trouble } from './trouble';
 
-export interface Told {
+/** What a relay tells of its faults, and of which it knows that they are over. */
+export interface FaultReport {
   /** What a person should know; at most one for each topic, and one for Kafka. */
   conditions(): Condition[];
   /**
@@ -22,9 +23,9 @@ export interface Told {
   isOver(name: ConditionName, labels: IdentityLabels): boolean;
 }
 
-export interface KnownFaults extends Told {
+export interface KnownFaults extends FaultReport {
   /** This relay begins to lead: what is told by whoever led before lasts until it is known better. */
-  takeOver(told: ToldTopic[]): void;
+  takeOver(topics: DeniedTopic[]): void;
   /** Something is sent: whether all can be written is not known. */
   sends(): void;
   /** Of some topics a record was acknowledged; of some, and perhaps the same, one could not be written. */
@@ -34,7 +35,7 @@ export interface KnownFaults extends Told {
   /** All that was picked could be written; `drained`: and nothing unsent is left outside those that are held. */
   couldWriteBut(held: HeldPartition[], drained: boolean): void;
   /** Another may lead: what is told of topics goes on to be, until one does. Before what was met is forgotten. */
-  clear(): void;
+  keepTold(): void;
   /** Another leads, and tells what it knows. */
   leave(): void;
 }
@@ -54,8 +55,8 @@ export function makeKnownFaults(
   { clock, liveTopics }: Pick<RelayOptions, 'clock' | 'liveTopics'>,
 ): KnownFaults {
   /** What was told of topics until somebody else began to lead, by another or here. */
-  let told: Condition[] = [];
-  let toldFromMs = 0;
+  let inherited: Condition[] = [];
+  let inheritedAtMs = 0;
   const well = new Set<string>();
   /** Those that were held when nothing else was unsent; null before. */
   let others: Set<string> | null = null;
@@ -68,8 +69,8 @@ export function makeKnownFaults(
   const isWell = (topic: string) => well.has(topic) || (others !== null && !others.has(topic));
 
   const untilKnown = () =>
-    clock.steadyMs() - toldFromMs < toldMsMax
-      ? told.filter(({ labels }) => labels?.topic === undefined || !isWell(labels.topic))
+    clock.steadyMs() - inheritedAtMs < toldMsMax
+      ? inherited.filter(({ labels }) => labels?.topic === undefined || !isWell(labels.topic))
       : [];
 
   /** Of each topic what is known best: what a send met, then what a reading did, then what was told before. */
@@ -84,9 +85,9 @@ export function makeKnownFaults(
 
   return {
     takeOver(topics) {
-      if (told.length === 0) toldFromMs = clock.steadyMs();
-      const known = new Set(told.map(({ labels }) => labels?.topic));
-      told = [...told, ...topics.filter(({ topic }) => !known.has(topic)).map(toldBefore)];
+      if (inherited.length === 0) inheritedAtMs = clock.steadyMs();
+      const known = new Set(inherited.map(({ labels }) => labels?.topic));
+      inherited = [...inherited, ...topics.filter(({ topic }) => !known.has(topic)).map(inheritedOf)];
     },
     sends() {
       could = { kafka: false, all: false };
@@ -108,17 +109,17 @@ export function makeKnownFaults(
       const isOfTopics = catchUp.held().every(({ refused }) => refused !== undefined);
       could = { kafka: isOfTopics && setbacks.unavailable() === null, all: held.length === 0 };
     },
-    clear() {
-      const before = told;
-      told = byTopic().filter(({ name }) => name === 'topic-denied');
-      if (told.some((one) => !before.includes(one))) toldFromMs = clock.steadyMs();
+    keepTold() {
+      const before = inherited;
+      inherited = byTopic().filter(({ name }) => name === 'topic-denied');
+      if (inherited.some((one) => !before.includes(one))) inheritedAtMs = clock.steadyMs();
       well.clear();
       others = null;
       could = { kafka: false, all: false };
       heldBackSinceMs = null;
     },
     leave() {
-      told = [];
+      inherited = [];
     },
     conditions() {
       const conditions = byTopic().map((one) => withRemedy(one, liveTopics));
@@ -138,7 +139,7 @@ export function makeKnownFaults(
 }
 
 /** As an alert tells it that another process left. */
-function toldBefore({ topic, sinceMs }: ToldTopic): Condition {
+function inheritedOf({ topic, sinceMs }: DeniedTopic): Condition {
   return {
     name: 'topic-denied',
     labels: { topic },

@@ -17,6 +17,9 @@ import { epochMsOf, type PublishTarget } from './target';
 /** How often one that does not lead asks for the lease: as much later than its end it takes over. */
 const standbyLookMs = 500;
 
+const lapsedInSend =
+  'The lease runs out while records are sent: the store is slow, or this process stands still.';
+
 /** What the lead rests on, and what is forgotten when it ends. */
 export interface LeadParts extends FaultParts {
   outbox: Pick<Outbox, 'resendLogged'>;
@@ -29,7 +32,23 @@ export interface LeadParts extends FaultParts {
   closing: AbortSignal;
 }
 
-/** Every method throws what the outbox throws. */
+/**
+ * What each event does to what is remembered of failure, in the order of the calls. In this file:
+ * - begins to lead: trouble, then faults take over what was told before.
+ * - cannot open, or read on: trouble begins and pauses.
+ * - steps down: faults keep what is told of topics; then setbacks, catchUp and marks forget. Trouble stays as it is.
+ * - lapsed in a send: steps down; then trouble began with that send.
+ * - fenced: catchUp forgets; trouble begins, or pauses. The lease is held still, so the others know what they knew.
+ * - stands back: trouble asks for no lease for 3 s; the lease is given back; steps down.
+ * - another leads: trouble is over; steps down; then faults and heldBack leave it all to that one.
+ * In relay.ts:
+ * - wrote: catchUp, marks and setbacks hear of each partition; then trouble is over.
+ * - could not write, behind that: setbacks hear of it; trouble, where there is any, says so; then faults hear of both.
+ * - nothing to pick: what setbacks hold no more is drained; trouble is over, where none of Kafka's is left; faults hear that.
+ * - held back by a quota: trouble, then faults hold back: that is no time in which nothing could be written.
+ *
+ * Every method throws what the outbox throws.
+ */
 export class Lead {
   /** The target has a producer, which may send. */
   private isOpen = false;
@@ -79,15 +98,32 @@ export class Lead {
   /** Another may lead from now on: nothing that is known here is trusted any more. */
   async stepDown(): Promise<void> {
     const { lease, marks, catchUp, setbacks, faults } = this.parts;
-    faults.clear();
-    this.tookOver = false;
-    lease.drop();
+    // First, since it is read from what is forgotten next.
+    faults.keepTold();
+    setbacks.forget();
+    catchUp.forget();
     marks.forget();
-    catchUp.reset();
+    lease.forget();
+    this.tookOver = false;
     // One without brokers may lead next, and what it takes is in the log alone.
     this.resent = false;
-    setbacks.clear();
     await this.discard();
+  }
+
+  /** Held up in a send beyond the lease: another may have sent since, and what is newest is no longer ours to say. */
+  async lapsed(sendBeganMs: number): Promise<void> {
+    await this.stepDown();
+    this.parts.trouble.began(sendBeganMs, lapsedInSend);
+  }
+
+  /** The lease of this store is ours: whoever has the epoch now may be of another, and may have written. */
+  fenced(by: string, sendBeganMs: number): void {
+    const { catchUp, trouble } = this.parts;
+    catchUp.forget();
+    const detail = `Another producer took over (${by}). If this lasts, another installation uses the same KAFKA_CLIENT_ID.`;
+    // The first time at once, since the lease decides; then slower, since two installations may be at war.
+    if (trouble.isOver()) trouble.began(sendBeganMs, detail);
+    else trouble.pause(this.options.retry, detail);
   }
 
   /** Gives the producer up: the next send waits for a new epoch. */
@@ -147,15 +183,20 @@ export class Lead {
   }
 
   private async confirm(): Promise<boolean> {
-    const { lease, trouble, faults, heldBack } = this.parts;
-    trouble.asks();
-    if (await lease.confirm()) return true;
+    this.parts.trouble.asks();
+    if (await this.parts.lease.confirm()) return true;
+    await this.anotherLeads();
+    return false;
+  }
+
+  private async anotherLeads(): Promise<void> {
+    const { trouble, faults, heldBack } = this.parts;
     trouble.over();
     trouble.wait(Math.min(standbyLookMs, this.options.leaseMs / 10));
+    // First, since it keeps what is to be left.
     await this.stepDown();
     faults.leave();
     heldBack.leave();
-    return false;
   }
 
   /** What was told of Kafka and its topics before this relay led lasts until it could write. */

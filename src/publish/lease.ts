@@ -26,7 +26,7 @@ export interface Lease {
   /** Whether a third of its time is over. */
   isAging(): boolean;
   /** The store says that it is not held: it is to be confirmed before it is trusted again. */
-  drop(): void;
+  forget(): void;
   /**
    * What `work` answers or throws, once no renewal is under way any more. Until then it is renewed each time a third of it is
    * over, and never once it has run out; where the store does not answer, it runs out as ever.
@@ -86,7 +86,7 @@ export function makeLease(
     },
     isHeld,
     isAging: () => ageMs() >= leaseMs / 3,
-    drop() {
+    forget() {
       sinceMs = Number.NEGATIVE_INFINITY;
     },
     async giveBack() {

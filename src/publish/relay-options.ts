@@ -6,7 +6,7 @@ import type { BackoffBounds } from '../tools/backoff';
 import type { LeaseOptions } from './lease';
 
 /** A topic of which a person is told that it cannot be written, and since when. */
-export interface ToldTopic {
+export interface DeniedTopic {
   topic: string;
   sinceMs: number;
 }
@@ -16,7 +16,7 @@ export interface ToldBefore {
   /** Since when Kafka is unavailable; null where nobody is told that it is. */
   kafkaSinceMs: number | null;
   /** The topics that are denied. */
-  topics: ToldTopic[];
+  topics: DeniedTopic[];
 }
 
 export interface RelayOptions extends LeaseOptions {

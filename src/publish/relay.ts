@@ -9,7 +9,7 @@ import type { HeldPartition, Outbox } from '../model/store';
 import { endsWithin } from '../tools/clock';
 import { type CatchUp, type KnownEnds, makeCatchUp } from './catch-up';
 import { type HeldBack, makeHeldBack } from './held-back';
-import { type KnownFaults, makeKnownFaults, type Told } from './known-faults';
+import { type FaultReport, type KnownFaults, makeKnownFaults } from './known-faults';
 import { Lead } from './lead';
 import { type Lease, makeLease } from './lease';
 import { type Marks, makeMarks } from './marks';
@@ -24,7 +24,7 @@ import { makeWidths, type Widths } from './widths';
 /** After this no page follows within a turn: whether to read on, or to take a new epoch, is asked between two. */
 const turnMs = 1000;
 
-export interface Relay extends Told {
+export interface Relay extends FaultReport {
   /**
    * One turn, of a second and a page at most: `worked` when there was something to send, `empty` when nothing is unsent,
    * `waiting` when what is unsent must wait (for a lease, a back-off, a broker). Turns never overlap. Throws what the outbox
@@ -69,7 +69,7 @@ class OutboxRelay implements Relay {
   private marking: Promise<void> = Promise.resolve();
   readonly conditions = () => this.faults.conditions();
   readonly settled = () => this.faults.settled();
-  readonly isOver: Told['isOver'] = (...state) => this.faults.isOver(...state);
+  readonly isOver: FaultReport['isOver'] = (...state) => this.faults.isOver(...state);
 
   constructor(
     private readonly outbox: Outbox & KnownEnds,
@@ -185,10 +185,8 @@ class OutboxRelay implements Relay {
     if (!(await this.lead.mayGoOn())) return false;
     const startedMs = this.nowMs();
     const { outcomes, spent, heldBackMs = 0 } = await this.lease.during(this.target.send(round));
-    // Held up beyond the lease: another may have sent since, and what is newest is no longer ours to say.
     if (!this.lease.isHeld()) {
-      await this.lead.stepDown();
-      this.trouble.began(startedMs, lapsed);
+      await this.lead.lapsed(startedMs);
       return false;
     }
     const { sentRows, failures, isBehind } = this.hear(round, outcomes);
@@ -273,16 +271,7 @@ class OutboxRelay implements Relay {
     const failing = this.setbacks.unavailable();
     if (failing !== null) this.trouble.met(failing.detail);
     const fenced = failures.find(([, { kind }]) => kind === 'fenced');
-    if (fenced !== undefined) this.fenced(fenced[1].detail, sinceMs);
-  }
-
-  /** The lease of this store is ours: whoever has the epoch now may be of another, and may have written. */
-  private fenced(by: string, sinceMs: number): void {
-    this.catchUp.reset();
-    const detail = `Another producer took over (${by}). If this lasts, another installation uses the same KAFKA_CLIENT_ID.`;
-    // The first time at once, since the lease decides; then slower, since two installations may be at war.
-    if (this.trouble.isOver()) this.trouble.began(sinceMs, detail);
-    else this.trouble.pause(this.options.retry, detail);
+    if (fenced !== undefined) this.lead.fenced(fenced[1].detail, sinceMs);
   }
 
   /** A batch was refused for what is in it: fewer rows next time, and one that stands alone is set aside. */
@@ -298,5 +287,3 @@ class OutboxRelay implements Relay {
     return this.options.clock.steadyMs();
   }
 }
-
-const lapsed = 'The lease runs out while records are sent: the store is slow, or this process stands still.';

@@ -52,7 +52,7 @@ export interface Setbacks {
    */
   drained(nowMs: number, others: HeldPartition[]): void;
   /** Whoever leads now finds out anew. */
-  clear(): void;
+  forget(): void;
   /** Those to leave alone at this time. */
   held(nowMs: number): Setback[];
   /** What is refused or fails of Kafka, and not of a topic that somebody must change; null when there is nothing. */
@@ -121,7 +121,7 @@ export function makeSetbacks(options: SetbackOptions): Setbacks {
       for (const [name, { untilMs }] of setbacks)
         if (untilMs <= nowMs && !kept.has(name)) setbacks.delete(name);
     },
-    clear() {
+    forget() {
       setbacks.clear();
       freed.clear();
     },

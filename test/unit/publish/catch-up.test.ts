@@ -154,7 +154,7 @@ test('a topic that cannot be had is looked for again after as long as that lasts
   state.left = { unread: [missing, leaderless], denied: [], ends: [] };
   await runAt(200_000);
   expect(catchUp.nextMs()).toBe(201_000);
-  catchUp.reset();
+  catchUp.forget();
   expect(catchUp.conditions()).toEqual([]);
 });
 
@@ -248,7 +248,7 @@ test('whoever reads anew holds nothing of before against the store or a topic', 
   catchUp.noted([{ ...end, nextOffset: '8' }]);
   expect(catchUp.ends()).toEqual([{ ...end, nextOffset: '8' }]);
   expect([catchUp.held(), catchUp.conditions().length, catchUp.nextMs()]).toMatchObject([[place], 1, 1000]);
-  catchUp.reset();
+  catchUp.forget();
   expect([catchUp.ends(), catchUp.held(), catchUp.conditions(), catchUp.nextMs()]).toEqual([
     [],
     [],

@@ -117,7 +117,7 @@ test('it is given back where it is held, and then it is not; one that ran out or
   await lease.giveBack();
   expect([asked, lease.isHeld()]).toEqual([[leaseMs, 0], false]);
   await lease.confirm();
-  lease.drop();
+  lease.forget();
   expect(lease.isHeld()).toBe(false);
   await lease.giveBack();
   await lease.confirm();
