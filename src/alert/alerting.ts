@@ -6,7 +6,7 @@
 import type { Alert, AlertInputs, Condition, Told } from '../model/alert';
 import type { Alerts } from '../model/store';
 import { type Clock, endsWithin } from '../tools/clock';
-import { type AlertBook, makeAlertBook } from './alert-book';
+import { makeAlertBook } from './alert-book';
 import { platformNames } from './catalogue';
 import { converge } from './converge';
 import { type DueTimes, offeredTo, pickDue, sentAfter } from './due';
@@ -16,7 +16,7 @@ import { toldOf } from './held-text';
 import { type Lane, makeLane, type PostedAlert, type PostLine } from './lane';
 import { type LeaderStore, makeLeader } from './leader';
 import { type LetGo, letGo } from './let-go';
-import { type IsOver, type IsSettled, makeRelearning, type Relearning } from './relearning';
+import { type IsOver, type IsSettled, makeRelearning } from './relearning';
 import type { AlertSink } from './sink';
 import { makeUnrecorded } from './unrecorded';
 
@@ -93,122 +93,140 @@ interface Offer {
   due: Alert[];
 }
 
-interface Decided {
-  alerts: Alert[];
-  offers: Offer[];
-  moved: number;
-}
-
 /** Who leads now ends what it does not know of: a page that still holds must not stay closed for longer. */
 const openAgainMs = 300_000;
 
 /** How long a round waits for its sinks: a page to one of them must not wait for another. */
 const sinkWaitMsMax = 250;
 
+const never = () => false;
+
 /**
  * Starts nothing until it is stepped or run. A step rejects only as the store does; a sink that fails is told again
  * and costs the others nothing.
  */
 export function makeAlerting(parts: AlertingParts): Alerting {
-  const { clock, options, hooks = {}, random = Math.random } = parts;
-  const onPost = (line: PostLine) => hooks.posted?.(line);
-  const lanes = parts.sinks.map((sink) => makeLane(sink, clock, onPost, random, options.resendMs));
-  const book = makeAlertBook(parts.store, clock);
-  const leader = makeLeader(parts.store, clock, parts.holder, options.leaseMs, options.sole);
-  const unrecorded = makeUnrecorded(parts.sinks, options);
-  const relearning = makeRelearning(parts.isSettled ?? never, parts.isOver ?? never);
-  const conclude = makeConclude(parts, relearning);
-  const times = { ...options, startedAtMs: clock.nowMs() };
-  let [leading, refreshedAtMs] = [false, Number.NEGATIVE_INFINITY];
-
-  /** What the sinks answered since the last call. */
-  function collect(): PostedAlert[] {
-    const answers = lanes.flatMap((lane) => lane.collect());
-    unrecorded.record(answers);
-    return answers;
-  }
-
-  /** The alerts as they are now, and what of them is told to whom, saved; with how many of them moved. */
-  async function decide(told: Told[], alone: boolean): Promise<Decided> {
-    const { inputs, alerts: known } = await book.read();
-    const before = new Map(known.map((alert) => [alert.fingerprint, alert]));
-    const [nowMs, steadyMs] = [clock.nowMs(), clock.steadyMs()];
-    const { alerts: answered, gone } = letGo(record(known, collect()), nowMs);
-    const concluded = conclude(inputs, told, answered, { nowMs, steadyMs });
-    const isTold = ({ name }: Alert) => !alone || platformNames.has(name);
-    const alerts = concluded.map((alert) => (isTold(alert) ? offeredToAll(lanes, alert, nowMs) : alert));
-    const ends = unrecorded.ends(alerts, relearning.unlearned(), nowMs);
-    const dueTimes = alone ? { ...times, openAgainMs } : times;
-    const offers = offersOf(lanes, [alerts.filter(isTold), ends], nowMs, dueTimes);
-    const isRefresh = steadyMs - refreshedAtMs >= options.resendMs;
-    if (isRefresh) refreshedAtMs = steadyMs;
-    const moved = alerts.filter((alert) => hasMoved(before.get(alert.fingerprint), alert));
-    const changed = alerts.filter((alert) => isToSave(before.get(alert.fingerprint), alert, isRefresh));
-    await book.save(alerts, changed);
-    for (const line of gone) hooks.letGo?.(line);
-    for (const alert of moved) if (isTransition(before.get(alert.fingerprint), alert)) hooks.changed?.(alert);
-    return { alerts, offers, moved: moved.length };
-  }
-
-  async function step(): Promise<'worked' | 'empty'> {
-    const [own, beganMs] = [parts.conditions(), clock.steadyMs()];
-    const { leads, alone, others } = await leader.confirm(own);
-    leading = leads;
-    if (!leads) {
-      unrecorded.follow(own, clock.nowMs());
-      relearning.stop();
-      await book.settle();
-      return 'empty';
-    }
-    const told = [{ holder: parts.holder, conditions: own }, ...others];
-    const { alerts, offers: decided, moved } = await decide(told, alone);
-    // Whoever stood still meanwhile may have been followed.
-    const stoodStill = clock.steadyMs() - beganMs >= options.leaseMs / 2;
-    const offers = stoodStill && !(await leader.confirm(own)).leads ? [] : decided;
-    const posts = offers.map(({ lane, due }) => lane.post(due.map(toldOf)));
-    if (posts.length > 0) {
-      await endsWithin(Promise.all(posts), sinkWaitMsMax, clock);
-      const recorded = record(alerts, collect());
-      await book.save(
-        recorded,
-        recorded.filter((alert, index) => alert !== alerts[index]),
-      );
-    }
-    return moved + posts.length > 0 ? 'worked' : 'empty';
-  }
-
-  return { step, ...recallOf(book, () => leading), close: leader.giveBack };
+  const rounds = makeRounds(parts);
+  return {
+    step: () => step(rounds),
+    remembered: () => (rounds.leads ? rounds.book.remembered() : null),
+    isBehind: () => rounds.leads && rounds.book.isBehind(),
+    close: rounds.leader.giveBack,
+  };
 }
 
-const never = () => false;
+type Rounds = ReturnType<typeof makeRounds>;
 
-type Conclude = (
+/** What is kept from round to round. */
+function makeRounds({ hooks = {}, manageUrl = () => null, random = Math.random, ...parts }: AlertingParts) {
+  const { store, holder, sinks, clock, conditions, isSettled = never, isOver = never, options } = parts;
+  const onPost = (line: PostLine) => hooks.posted?.(line);
+  return {
+    ...{ holder, clock, conditions, manageUrl, options, hooks },
+    lanes: sinks.map((sink) => makeLane(sink, clock, onPost, random, options.resendMs)),
+    book: makeAlertBook(store, clock),
+    leader: makeLeader(store, clock, holder, options.leaseMs, options.sole),
+    relearning: makeRelearning(isSettled, isOver),
+    gather: makeGather(options),
+    unrecorded: makeUnrecorded(sinks, options),
+    startedAtMs: clock.nowMs(),
+    leads: false,
+    refreshedAtMs: Number.NEGATIVE_INFINITY,
+  };
+}
+
+/** From a state to a page, in the order that its promises rest on. */
+async function step(rounds: Rounds): Promise<'worked' | 'empty'> {
+  const { clock, options, lanes, book, leader, relearning, unrecorded } = rounds;
+  const [own, beganMs] = [rounds.conditions(), clock.steadyMs()];
+  // 1 · Who leads: of several processes one tells the sinks.
+  const { leads, alone, others } = await leader.confirm(own);
+  rounds.leads = leads;
+  if (!leads) {
+    unrecorded.follow(own, clock.nowMs());
+    relearning.stop();
+    await book.settle();
+    return 'empty';
+  }
+  // 2 · What is known: read anew, since another process may have written it.
+  const { inputs, alerts: stored } = await book.read();
+  const [nowMs, steadyMs] = [clock.nowMs(), clock.steadyMs()];
+  // 3 · What sinks answered since; then ends are let go, lest one that was taken at last is said to be told to nobody.
+  const { alerts: known, gone } = letGo(record(stored, collect(rounds)), nowMs);
+  // 4 · What fires, is held and is over, whoever was told: what sinks have by 3 goes along.
+  const told = [{ holder: rounds.holder, conditions: own }, ...others];
+  const concluded = conclude(rounds, inputs, told, known, { nowMs, steadyMs });
+  // 5 · Each is offered to every sink before any post: whoever is stopped between them must not forget that a page may be open.
+  const isTold = ({ name }: Alert) => !alone || platformNames.has(name);
+  const alerts = concluded.map((alert) => (isTold(alert) ? offeredToAll(lanes, alert, nowMs) : alert));
+  // 6 · Ends without a record, of what by 4 neither fires nor is to be learned. No row is written of them: they may never have fired.
+  const ends = unrecorded.ends(alerts, relearning.unlearned(), nowMs);
+  // 7 · What is due at the sinks that are ready. Picked, not posted: first comes 8.
+  const times = { ...options, startedAtMs: rounds.startedAtMs };
+  const dueTimes = alone ? { ...times, openAgainMs } : times;
+  const picked = offersOf(lanes, [alerts.filter(isTold), ends], nowMs, dueTimes);
+  // 8 · Saved before anybody is told, so that a process that was restarted goes on.
+  const moved = await save(rounds, { stored, alerts, gone }, steadyMs);
+  // 9 · Who leads, asked again: whoever stood still meanwhile may have been followed.
+  const stoodStill = clock.steadyMs() - beganMs >= options.leaseMs / 2;
+  const offers = stoodStill && !(await leader.confirm(own)).leads ? [] : picked;
+  // 10 · Told, by each sink in its way (alertmanager-memory.ts); what it answers later than that is of 3 in a round to come.
+  const posts = offers.map(({ lane, due }) => lane.post(due.map(toldOf)));
+  if (posts.length > 0) {
+    await endsWithin(Promise.all(posts), sinkWaitMsMax, clock);
+    const recorded = record(alerts, collect(rounds));
+    await book.save(
+      recorded,
+      recorded.filter((alert, index) => alert !== alerts[index]),
+    );
+  }
+  return moved + posts.length > 0 ? 'worked' : 'empty';
+}
+
+/** From what is stored and what processes tell to the alerts as they are now; nobody is told of them yet. */
+function conclude(
+  { relearning, gather, options, manageUrl }: Rounds,
   inputs: AlertInputs,
   told: Told[],
   known: Alert[],
-  at: { nowMs: number; steadyMs: number },
-) => Alert[];
-
-/** From what is stored and what processes tell to the alerts as they are now; nobody is told of them yet. */
-function makeConclude({ options, manageUrl = () => null }: AlertingParts, relearning: Relearning): Conclude {
-  const gather = makeGather(options);
-  return (inputs, told, known, { nowMs, steadyMs }) => {
-    relearning.hear(told, known, nowMs);
-    const conditions = told.flatMap((one) => one.conditions);
-    const open = openOf(known, relearning.unlearned());
-    const signals = evaluate({ ...inputs, conditions, nowMs }, { ...options, ...open, manageUrl });
-    const gathered = gather(signals, inputs, known, steadyMs);
-    const alerts = converge(gathered, known, nowMs, { ...options, ...relearning });
-    relearning.seen(gathered.passed, alerts);
-    return alerts;
-  };
+  { nowMs, steadyMs }: { nowMs: number; steadyMs: number },
+): Alert[] {
+  // First what is to be learned anew: none of that is over because nobody tells of it.
+  relearning.hear(told, known, nowMs);
+  const conditions = told.flatMap((one) => one.conditions);
+  const open = openOf(known, relearning.unlearned());
+  const signals = evaluate({ ...inputs, conditions, nowMs }, { ...options, ...open, manageUrl });
+  // What waits here begins nothing, and what it covers is not over.
+  const gathered = gather(signals, inputs, known, steadyMs);
+  const alerts = converge(gathered, known, nowMs, { ...options, ...relearning });
+  // Of this round, for the next.
+  relearning.seen(gathered.passed, alerts);
+  return alerts;
 }
 
-function recallOf(book: AlertBook, leads: () => boolean): Pick<Alerting, 'remembered' | 'isBehind'> {
-  return {
-    remembered: () => (leads() ? book.remembered() : null),
-    isBehind: () => leads() && book.isBehind(),
-  };
+/** How many alerts moved; hooks are told of them, and of those that were let go, once it is saved. */
+async function save(
+  rounds: Rounds,
+  { stored, alerts, gone }: { stored: Alert[]; alerts: Alert[]; gone: LetGo[] },
+  steadyMs: number,
+): Promise<number> {
+  const { book, hooks, options } = rounds;
+  const before = new Map(stored.map((alert) => [alert.fingerprint, alert]));
+  const isRefresh = steadyMs - rounds.refreshedAtMs >= options.resendMs;
+  if (isRefresh) rounds.refreshedAtMs = steadyMs;
+  const moved = alerts.filter((alert) => hasMoved(before.get(alert.fingerprint), alert));
+  const changed = alerts.filter((alert) => isToSave(before.get(alert.fingerprint), alert, isRefresh));
+  await book.save(alerts, changed);
+  for (const line of gone) hooks.letGo?.(line);
+  for (const alert of moved) if (isTransition(before.get(alert.fingerprint), alert)) hooks.changed?.(alert);
+  return moved.length;
+}
+
+/** What the sinks answered since the last call. */
+function collect({ lanes, unrecorded }: Rounds): PostedAlert[] {
+  const answers = lanes.flatMap((lane) => lane.collect());
+  unrecorded.record(answers);
+  return answers;
 }
 
 /** The alerts with what their sinks answered; those that nobody answered for are the same objects. */
