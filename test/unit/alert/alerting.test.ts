@@ -480,6 +480,32 @@ test('an end that a sink could not be told is offered for thirty days, and then 
   expect(world.log.news()).toEqual([]);
 });
 
+test('an end that a sink took while the thirty days ran out is not said to be told to nobody', async () => {
+  const gone: unknown[] = [];
+  const world = setUp({ hooks: { letGo: (line) => gone.push(line) } });
+  world.store.inputs.blocked = [aBlocked()];
+  await world.pass(2);
+  world.store.inputs.blocked = [];
+  world.log.answer = async () => ({ taken: [], failed: [] });
+  await world.pass(29, 86_400);
+  let release = () => {};
+  world.log.answer = (alerts) =>
+    new Promise((resolve) => {
+      release = () => resolve({ taken: alerts.map(({ fingerprint }) => fingerprint), failed: [] });
+    });
+  await world.clock.advance(60_000);
+  const stepping = world.step();
+  await new Promise(setImmediate);
+  await world.clock.advance(250);
+  await stepping;
+  await world.clock.advance(3 * 86_400_000);
+  release();
+  await new Promise(setImmediate);
+  await world.step();
+  expect(world.store.rows().map(({ sent }) => sent.log?.state)).toEqual(['resolved']);
+  expect(gone).toEqual([]);
+});
+
 test('whatever happens, each sink ends with the true state, one incident for each organization', async () => {
   const event = fc.oneof(
     fc.record({ block: fc.constantFrom('1', '2', '3') }),
