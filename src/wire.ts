@@ -111,7 +111,7 @@ export async function wireWorker(
   await refuseLogAlone(settings.kafkaBrokers, store);
   const clock = systemClock;
   const kafka = kafkaSettings(settings, (trouble) => observer.trouble(trouble));
-  const watch = makeProcessWatch(clock, () => signs(settings, book));
+  const watch = makeProcessWatch(clock, () => signs(settings, book), hostname());
   const heard = hearCalls(settings, { watch, observer }, clock);
   const pause = clientPauseOf(() => pipeline.health, clock);
   const client = clientOf(settings, {

@@ -140,7 +140,7 @@ export const conditionRows: Record<ConditionName, ConditionRow> = {
     name: 'TramlineClockOff',
     severity: 'critical',
     owner: 'platform',
-    summary: "This host's clock differs from the provider's or the senders'.",
+    summary: "A host's clock differs from the provider's or the senders'.",
     firstStep: 'Compare `date -u` on the host with a time server and repair its time synchronization.',
     // As long as it is remembered without another answer.
     relearnedWithinMs: 15 * minuteMs,

@@ -27,11 +27,12 @@ const givenUp = 'What is kept for a number of days may be given up too early.';
 /**
  * Remembers what it noticed for a quarter of an hour, one entry for each name of a condition. Never throws. A clock
  * counts as off from 60 s on, once answers say so for 10 s. `signs`: something is signed here, or known by its signature, which a clock that is off refuses;
- * where nothing is, nothing is lost by one that is off by less than a day.
+ * where nothing is, nothing is lost by one that is off by less than a day. `host`: whose clock it is.
  */
 export function makeProcessWatch(
   clock: Pick<Clock, 'nowMs' | 'steadyMs'>,
   signs: () => boolean,
+  host: string,
 ): ProcessWatch {
   const noticed = new Map<Condition['name'], Condition & { firstMs: number; lastMs: number }>();
   let isFarOff = false;
@@ -50,7 +51,7 @@ export function makeProcessWatch(
       isFarOff = Math.abs(offsetMs) >= keptMsMin;
       notice(
         'clock-off',
-        `The provider’s clock is ${seconds} s ${side} ours.${isFarOff ? ` ${givenUp}` : ''}`,
+        `The provider’s clock is ${seconds} s ${side} that of ${host}.${isFarOff ? ` ${givenUp}` : ''}`,
       );
     },
     decryptionFailed: (detail) => notice('decryption-failed', detail),

@@ -6,7 +6,7 @@ import { noonMs } from './samples';
 function watch(signs = () => true) {
   const at = { ms: noonMs, backMs: 0 };
   const clock = { nowMs: () => at.ms - at.backMs, steadyMs: () => at.ms };
-  const made = makeProcessWatch(clock, signs);
+  const made = makeProcessWatch(clock, signs, 'host-1');
   /** For as long as makes it so: ten seconds. */
   const hearOff = (offsetMs: number) => {
     made.heardClock(offsetMs);
@@ -19,8 +19,8 @@ function watch(signs = () => true) {
 test.each([
   [59_000, []],
   [-59_000, []],
-  [61_000, ['The provider’s clock is 61 s ahead of ours.']],
-  [-600_000, ['The provider’s clock is 600 s behind ours.']],
+  [61_000, ['The provider’s clock is 61 s ahead of that of host-1.']],
+  [-600_000, ['The provider’s clock is 600 s behind that of host-1.']],
 ])('W19: a clock that is off by %i ms', (offsetMs, details) => {
   const { watch: noticed, hearOff } = watch();
   hearOff(offsetMs);
@@ -48,7 +48,7 @@ test('it is since when it was first noticed, and over with the first right answe
   at.ms += 60_000;
   noticed.heardClock(95_000);
   expect(noticed.conditions()).toEqual([
-    { name: 'clock-off', sinceMs: noonMs, detail: 'The provider’s clock is 95 s ahead of ours.' },
+    { name: 'clock-off', sinceMs: noonMs, detail: 'The provider’s clock is 95 s ahead of that of host-1.' },
   ]);
   noticed.heardClock(1000);
   expect(noticed.conditions()).toEqual([]);
@@ -73,10 +73,12 @@ test.each([86_400_000, -86_400_000])(
     noticed.heardClock(offsetMs);
     const [{ detail, losesNothing }] = noticed.conditions() as [Condition];
     expect(losesNothing).toBeUndefined();
-    expect(detail).toMatch(/ ours\. What is kept for a number of days may be given up too early\.$/);
+    expect(detail).toMatch(
+      / that of host-1\. What is kept for a number of days may be given up too early\.$/,
+    );
     noticed.heardClock(90_000);
     expect(noticed.conditions()).toMatchObject([
-      { losesNothing: true, detail: 'The provider’s clock is 90 s ahead of ours.' },
+      { losesNothing: true, detail: 'The provider’s clock is 90 s ahead of that of host-1.' },
     ]);
   },
 );

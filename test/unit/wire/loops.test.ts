@@ -101,7 +101,7 @@ async function followed(
   const did = (what: string) => async () => void now.push(what);
   const look = (what: string) => ({ look: did(what) });
   const left = [...rounds];
-  const watch = makeProcessWatch(clock, () => true);
+  const watch = makeProcessWatch(clock, () => true, 'host-1');
   const parts = {
     store: { readingPause: async () => null, refusedHastenedAgoMs: async () => null },
     pipeline: { health: makeProviderHealth() },
