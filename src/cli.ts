@@ -36,6 +36,9 @@ process.stdout.on('error', ({ code, message }: NodeJS.ErrnoException) => {
   void endEarly(() => process.exit(isLeft ? 0 : 1));
 });
 
+// Where nobody can be told, as at a terminal that went away, work and what is to be kept before an end go on.
+process.stderr.on('error', () => {});
+
 const streams = {
   out: (text: string) => void process.stdout.write(text),
   error: (text: string) => void process.stderr.write(text),

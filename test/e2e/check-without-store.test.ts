@@ -130,3 +130,18 @@ test('a command whose output cannot be written says why it ends', async () => {
   closeSync(full);
   expect([status, stderr]).toEqual([1, 'tramline: standard output cannot be written: ENOSPC\n']);
 });
+
+test('a command whose words beside its answer nobody can be told goes on', async () => {
+  const full = openSync('/dev/full', 'a');
+  const { status, stdout } = spawnSync(
+    process.execPath,
+    [join(repositoryRoot(), 'dist', 'src', 'cli.js'), 'config'],
+    {
+      env: { PATH: process.env.PATH },
+      stdio: ['ignore', 'pipe', full],
+      encoding: 'utf8',
+    },
+  );
+  closeSync(full);
+  expect([status, stdout]).toEqual([0, expect.stringContaining('DATABASE_URL')]);
+});
