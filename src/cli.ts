@@ -17,7 +17,7 @@ if (complaint !== null) {
 
 // As process 1 of a container a signal that nobody waits for is not heard: there it ends this process as it ends any other.
 if (process.pid === 1) {
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
     process.on(signal, () => {
       if (process.listenerCount(signal) === 1) process.exit(128 + constants.signals[signal]);
     });

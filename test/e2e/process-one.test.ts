@@ -5,6 +5,7 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
+import { constants } from 'node:os';
 import { join } from 'node:path';
 import { describeWithNeighbour } from '../support/neighbour';
 import { nodeFlags, runnerEnvironment } from '../support/node-flags';
@@ -20,7 +21,7 @@ const availability =
 describeWithNeighbour('unshare', availability, 'process 1', () => {
   afterAll(cleanUp);
 
-  test.each(['SIGTERM', 'SIGINT'])(
+  test.each(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)(
     'ends at a %s that comes while its modules are loaded',
     async (signal) => {
       const folder = temporaryFolder();
@@ -51,7 +52,7 @@ describeWithNeighbour('unshare', availability, 'process 1', () => {
       const [status] = await once(child, 'exit');
       clearTimeout(overdue);
       // By its own handler where it has one by then.
-      expect([0, signal === 'SIGTERM' ? 143 : 130]).toContain(status);
+      expect([0, 128 + constants.signals[signal]]).toContain(status);
     },
     20_000,
   );
