@@ -197,7 +197,7 @@ test('that a quota holds back is told once it begins and once it was over for a 
 test('a reading that is held back is told while it lasts, and what is waited in it is counted', async () => {
   const { clock, counted, told, target, relay, stepFor } = setUp();
   target.readOn = async () => {
-    for (const forMs of [2_000, 1_000, 5_000]) {
+    for (const forMs of [2_000, 1_000, 5_000, 1_000]) {
       target.heldBack(forMs);
       await clock.advance(forMs === 1_000 ? 500 : 2_000);
     }
@@ -208,9 +208,11 @@ test('a reading that is held back is told while it lasts, and what is waited in 
     ['held back', 2_000, false],
     ['held back', 1_000, true],
     ['held back', 5_000, true],
+    ['held back', 1_000, true],
   ]);
+  // Another connection is held back for longer than the last that was told of.
   await stepFor(64_000);
-  expect([counted.ms, told.slice(3)]).toEqual([7_500, [['let go', 7_500]]]);
+  expect([counted.ms, told.slice(4)]).toEqual([7_500, [['let go', 7_500]]]);
 });
 
 test('what is waited is counted as it passes, and not what a stop leaves of it', async () => {
