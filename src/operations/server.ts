@@ -3,7 +3,7 @@
  * listener, reads small bodies only, and goes on answering probes while the process drains. What the answers hold is decided
  * next door.
  */
-import { createServer, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express';
 import helmet from 'helmet';
@@ -65,13 +65,11 @@ export function makeOperationsServer(
 ): OperationsServer {
   const app = makeApp(doors);
   let draining = false;
-  let underWay = 0;
+  const underWay = new Set<IncomingMessage>();
   const server = createServer(limits, (request, response) => {
     if (request.socket.destroyed) return;
-    underWay += 1;
-    response.once('close', () => {
-      underWay -= 1;
-    });
+    underWay.add(request);
+    response.once('close', () => underWay.delete(request));
     if (draining) response.setHeader('Connection', 'close');
     // Few routes take a body; what is sent may not be read, and the connection is then of no further use.
     if (
@@ -101,10 +99,15 @@ export function makeOperationsServer(
     },
     close(graceMs) {
       draining = true;
-      closed ??= close(server, graceMs, () => underWay > 0);
+      closed ??= close(server, graceMs, () => [...underWay].some(mayBeWaitedFor));
       return closed;
     },
   };
+}
+
+/** Who goes away ends its side as one does that has said all and waits: that nobody is cut off is believed then. */
+function mayBeWaitedFor({ socket }: IncomingMessage): boolean {
+  return !socket.readableEnded;
 }
 
 function makeApp(doors: OperationsDoors): Express {

@@ -2,7 +2,7 @@
 // schemas/openapi.yaml, and the document and the routes name each other completely.
 
 import { once } from 'node:events';
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import request from 'supertest';
 import type { CheckLine } from '../../../src/model/api';
 import { Problem } from '../../../src/model/problem';
@@ -584,11 +584,12 @@ describe('as a listener', () => {
   test('nobody is cut off who asked nothing, or has gone before the end', async () => {
     const { port } = await open().listen('127.0.0.1', 0);
     sample.store.ledger = () => new Promise(() => {});
-    const [silent, gone] = [connect(port, '127.0.0.1'), connect(port, '127.0.0.1')];
-    await Promise.all([silent, gone].map((socket) => once(socket, 'connect')));
-    gone.write('GET /api/ledger HTTP/1.1\r\nHost: localhost\r\n\r\n');
+    const [silent, gone, reset] = [0, 1, 2].map(() => connect(port, '127.0.0.1')) as [Socket, Socket, Socket];
+    await Promise.all([silent, gone, reset].map((socket) => once(socket, 'connect')));
+    for (const asker of [gone, reset]) asker.write('GET /api/ledger HTTP/1.1\r\nHost: localhost\r\n\r\n');
     await send(port, 'GET /healthz HTTP/1.0\r\n\r\n');
-    gone.resetAndDestroy();
+    gone.destroy();
+    reset.resetAndDestroy();
     await send(port, 'GET /healthz HTTP/1.0\r\n\r\n');
     expect(await server.close(50)).toBe(true);
   });
