@@ -37,10 +37,10 @@ export function makeProcessWatch(
   const noticed = new Map<Condition['name'], Condition & { firstMs: number; lastMs: number }>();
   let isFarOff = false;
 
-  function notice(name: Condition['name'], detail: string): void {
+  function notice(name: Condition['name'], detail: string, named: Pick<Condition, 'ids'> = {}): void {
     const lastMs = clock.steadyMs();
     const { sinceMs, firstMs } = noticed.get(name) ?? { sinceMs: clock.nowMs(), firstMs: lastMs };
-    noticed.set(name, { name, detail, sinceMs, firstMs, lastMs });
+    noticed.set(name, { name, detail, ...named, sinceMs, firstMs, lastMs });
   }
 
   return {
@@ -52,6 +52,8 @@ export function makeProcessWatch(
       notice(
         'clock-off',
         `The provider’s clock is ${seconds} s ${side} that of ${host}.${isFarOff ? ` ${givenUp}` : ''}`,
+        // A pod's name looks like a token.
+        { ids: [host] },
       );
     },
     decryptionFailed: (detail) => notice('decryption-failed', detail),

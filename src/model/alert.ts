@@ -52,7 +52,7 @@ export interface Condition {
   sinceMs: number;
   /** What is known, for a person: one or two sentences. */
   detail: string;
-  /** Of what the detail names, ids that the provider gave: no secrets, however much they look like one. */
+  /** Of what the detail names, ids that the provider gave, and names that are ours: no secrets, however much they look like one. */
   ids?: string[];
   /** Further identity, from a bounded set such as topics or origins; none when left out. */
   labels?: IdentityLabels;

@@ -1,12 +1,13 @@
 // Goal: what the process notices of itself is told while it lasts, and is over when it is not noticed any more.
+import { alertOfCondition } from '../../../src/alert/alert-of-condition';
 import { makeProcessWatch } from '../../../src/alert/process-watch';
 import type { Condition } from '../../../src/model/alert';
-import { noonMs } from './samples';
+import { alertingOptions, noonMs } from './samples';
 
-function watch(signs = () => true) {
+function watch(signs = () => true, host = 'host-1') {
   const at = { ms: noonMs, backMs: 0 };
   const clock = { nowMs: () => at.ms - at.backMs, steadyMs: () => at.ms };
-  const made = makeProcessWatch(clock, signs, 'host-1');
+  const made = makeProcessWatch(clock, signs, host);
   /** For as long as makes it so: ten seconds. */
   const hearOff = (offsetMs: number) => {
     made.heardClock(offsetMs);
@@ -48,10 +49,24 @@ test('it is since when it was first noticed, and over with the first right answe
   at.ms += 60_000;
   noticed.heardClock(95_000);
   expect(noticed.conditions()).toEqual([
-    { name: 'clock-off', sinceMs: noonMs, detail: 'The provider’s clock is 95 s ahead of that of host-1.' },
+    {
+      name: 'clock-off',
+      sinceMs: noonMs,
+      detail: 'The provider’s clock is 95 s ahead of that of host-1.',
+      ids: ['host-1'],
+    },
   ]);
   noticed.heardClock(1000);
   expect(noticed.conditions()).toEqual([]);
+});
+
+test('the page names the host as a pod is called, which looks like a token', () => {
+  const pod = 'tramline-7d9f8b6c5d-x2x4z';
+  const { watch: noticed, hearOff } = watch(undefined, pod);
+  hearOff(90_000);
+  const [condition] = noticed.conditions() as [Condition];
+  const { annotations } = alertOfCondition(condition, noonMs, alertingOptions);
+  expect(annotations.description).toContain(`The provider’s clock is 90 s ahead of that of ${pod}.`);
 });
 
 test('by a clock that is off nothing is lost where nothing is signed', () => {
