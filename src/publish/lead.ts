@@ -42,8 +42,10 @@ export interface LeadParts extends FaultParts {
  * - stands back: trouble asks for no lease for 3 s; the lease is given back; steps down.
  * - another leads: trouble is over; steps down; then faults and heldBack leave it all to that one.
  * In relay.ts:
- * - wrote: catchUp, marks and setbacks hear of each partition; then trouble is over.
- * - could not write, behind that: setbacks hear of it; trouble, where there is any, says so; then faults hear of both.
+ * - sends a page: faults know no more whether all can be written, and know it again once all of that page is.
+ * - wrote: catchUp, marks (but for what stands behind what was read) and setbacks hear of each partition; then trouble is over.
+ * - could not write, behind that: setbacks hear of it, but for fenced and for what is in a record; trouble, where there is any, says so.
+ * - either, behind these: faults hear of both.
  * - nothing to pick: what setbacks hold no more is drained; trouble is over, where none of Kafka's is left; faults hear that.
  * - held back by a quota: trouble, then faults hold back: that is no time in which nothing could be written.
  *
