@@ -99,15 +99,18 @@ export function makeOperationsServer(
     },
     close(graceMs) {
       draining = true;
-      closed ??= close(server, graceMs, () => [...underWay].some(mayBeWaitedFor));
+      closed ??= close(server, graceMs, () => [...underWay].some(isCutOff));
       return closed;
     },
   };
 }
 
-/** Who goes away ends its side as one does that has said all and waits: that nobody is cut off is believed then. */
-function mayBeWaitedFor({ socket }: IncomingMessage): boolean {
-  return !socket.readableEnded;
+/**
+ * Who goes away ends its side as one does that has said all and waits. Where only something was to be read, nobody is taken to be
+ * cut off then; what else was begun is broken off whoever waits for it.
+ */
+function isCutOff({ method, socket }: IncomingMessage): boolean {
+  return method !== 'GET' || !socket.readableEnded;
 }
 
 function makeApp(doors: OperationsDoors): Express {

@@ -594,6 +594,18 @@ describe('as a listener', () => {
     expect(await server.close(50)).toBe(true);
   });
 
+  test('what somebody began who has gone before the end is cut off all the same', async () => {
+    const { port } = await open().listen('127.0.0.1', 0);
+    sample.forget = () => new Promise(() => {}) as never;
+    const gone = connect(port, '127.0.0.1');
+    await once(gone, 'connect');
+    gone.write('DELETE /api/organizations/4711 HTTP/1.1\r\nHost: localhost\r\n\r\n');
+    await send(port, 'GET /healthz HTTP/1.0\r\n\r\n');
+    gone.destroy();
+    await send(port, 'GET /healthz HTTP/1.0\r\n\r\n');
+    expect(await server.close(50)).toBe(false);
+  });
+
   test('a port that is taken is an error of the system', async () => {
     const { port } = await open().listen('127.0.0.1', 0);
     const first = server;
