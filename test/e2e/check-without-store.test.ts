@@ -116,32 +116,25 @@ test('a command that cannot go on makes no store, which would say from then on t
   expect(error).toContain('TRAMLINE_URL names a service that runs elsewhere');
 });
 
-test('a command whose output cannot be written says why it ends', async () => {
+/** `tramline config` where what it writes to one of its two outputs cannot be written. */
+function configBesideFull(output: 'stdout' | 'stderr') {
   const full = openSync('/dev/full', 'a');
-  const { status, stderr } = spawnSync(
-    process.execPath,
-    [join(repositoryRoot(), 'dist', 'src', 'cli.js'), 'config'],
-    {
-      env: { PATH: process.env.PATH },
-      stdio: ['ignore', full, 'pipe'],
-      encoding: 'utf8',
-    },
-  );
+  const command = [join(repositoryRoot(), 'dist', 'src', 'cli.js'), 'config'];
+  const ended = spawnSync(process.execPath, command, {
+    env: { PATH: process.env.PATH },
+    stdio: output === 'stdout' ? ['ignore', full, 'pipe'] : ['ignore', 'pipe', full],
+    encoding: 'utf8',
+  });
   closeSync(full);
+  return ended;
+}
+
+test('a command whose output cannot be written says why it ends', () => {
+  const { status, stderr } = configBesideFull('stdout');
   expect([status, stderr]).toEqual([1, 'tramline: standard output cannot be written: ENOSPC\n']);
 });
 
-test('a command whose words beside its answer nobody can be told goes on', async () => {
-  const full = openSync('/dev/full', 'a');
-  const { status, stdout } = spawnSync(
-    process.execPath,
-    [join(repositoryRoot(), 'dist', 'src', 'cli.js'), 'config'],
-    {
-      env: { PATH: process.env.PATH },
-      stdio: ['ignore', 'pipe', full],
-      encoding: 'utf8',
-    },
-  );
-  closeSync(full);
+test('a command whose words beside its answer nobody can be told goes on', () => {
+  const { status, stdout } = configBesideFull('stderr');
   expect([status, stdout]).toEqual([0, expect.stringContaining('DATABASE_URL')]);
 });
